@@ -1,13 +1,13 @@
 #include "app/cli/command.h"
 #include "app/cli/measurements.h"
 
-#include "engine/core/large_pages.h"
 #include "engine/core/rng.h"
 #include "engine/core/storage.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
 #include "engine/ops/gradient.h"
 #include "engine/runtime/gpu_executor.h"
+#include "engine/system/large_pages.h"
 
 #include <fmt/format.h>
 

@@ -2,9 +2,9 @@
 #include "app/cli/command.h"
 #include "app/cli/measurements.h"
 
-#include "engine/core/folder.h"
 #include "engine/core/rng.h"
-#include "engine/core/temporary_folder.h"
+#include "engine/system/folder.h"
+#include "engine/system/temporary_folder.h"
 #include "engine/training/trainer.h"
 
 #include <fmt/format.h>

@@ -3,10 +3,10 @@
 
 #include "app/figures/plot_figure.h"
 #include "engine/attention/attention_spec.h"
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 #include "engine/playground/attention_cost.h"
 #include "engine/runtime/device.h"
+#include "engine/system/atomic_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

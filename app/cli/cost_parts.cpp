@@ -1,10 +1,10 @@
 #include "app/cli/cost_parts.h"
 
 #include "engine/attention/catalogue.h"
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 #include "engine/playground/attention_cost.h"
 #include "engine/playground/part_growth.h"
+#include "engine/system/atomic_file.h"
 
 #include <fmt/format.h>
 

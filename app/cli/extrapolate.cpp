@@ -1,7 +1,7 @@
 #include "app/cli/command.h"
 
 #include "app/figures/plot_figure.h"
-#include "engine/core/atomic_file.h"
+#include "engine/system/atomic_file.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 

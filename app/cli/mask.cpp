@@ -4,10 +4,10 @@
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/expression.h"
 #include "engine/attention/part.h"
-#include "engine/core/atomic_file.h"
 #include "engine/core/bit_row.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/system/atomic_file.h"
 
 #include <fmt/format.h>
 

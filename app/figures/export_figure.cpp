@@ -1,8 +1,8 @@
 #include "app/figures/export_figure.h"
 
 #include "app/figures/typeface.h"
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
+#include "engine/system/atomic_file.h"
 
 #include <QBuffer>
 #include <QFileInfo>

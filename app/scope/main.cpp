@@ -1,7 +1,7 @@
 #include "app/arguments/run_program.h"
 #include "app/scope/options.h"
 #include "app/scope/scope.h"
-#include "engine/core/address_space.h"
+#include "engine/system/address_space.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "app/scope/png_file.h"
 
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
+#include "engine/system/atomic_file.h"
 
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #define STB_IMAGE_WRITE_STATIC

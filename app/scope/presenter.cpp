@@ -1,9 +1,9 @@
 #include "app/scope/presenter.h"
 
-#include "engine/core/environment.h"
 #include "engine/core/error.h"
 #include "engine/gpu/instance.h"
 #include "engine/gpu/physical_device.h"
+#include "engine/system/environment.h"
 
 #include <algorithm>
 #include <vector>

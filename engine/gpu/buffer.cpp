@@ -1,6 +1,6 @@
 #include "engine/gpu/buffer.h"
 
-#include "engine/core/large_pages.h"
+#include "engine/system/large_pages.h"
 
 #include <fmt/format.h>
 

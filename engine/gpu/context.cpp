@@ -1,8 +1,8 @@
 #include "engine/gpu/context.h"
 
-#include "engine/core/environment.h"
 #include "engine/gpu/device_list.h"
 #include "engine/gpu/pipeline_facts.h"
+#include "engine/system/environment.h"
 
 #include <fmt/format.h>
 

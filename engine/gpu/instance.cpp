@@ -1,6 +1,6 @@
 #include "engine/gpu/instance.h"
 
-#include "engine/core/address_space.h"
+#include "engine/system/address_space.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "engine/gpu/pipeline_cache.h"
 
-#include "engine/core/atomic_file.h"
-#include "engine/core/environment.h"
-#include "engine/core/folder.h"
+#include "engine/system/atomic_file.h"
+#include "engine/system/environment.h"
+#include "engine/system/folder.h"
 
 #include <fmt/format.h>
 

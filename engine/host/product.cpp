@@ -1,6 +1,6 @@
 #include "engine/host/product.h"
 
-#include "engine/core/signals.h"
+#include "engine/system/signals.h"
 
 #include <algorithm>
 #include <vector>

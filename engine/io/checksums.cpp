@@ -1,8 +1,8 @@
 #include "engine/io/checksums.h"
 
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 #include "engine/io/input_file.h"
+#include "engine/system/atomic_file.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 #include "engine/io/decode_image.h"
 
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
 #include "engine/io/exif.h"
 #include "engine/io/input_file.h"
 #include "engine/io/picture_formats.h"
+#include "engine/system/atomic_file.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "engine/io/run_folder.h"
 
-#include "engine/core/folder.h"
+#include "engine/system/folder.h"
 
 #include <algorithm>
 #include <charconv>

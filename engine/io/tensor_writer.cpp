@@ -1,7 +1,7 @@
 #include "engine/io/tensor_writer.h"
 
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
+#include "engine/system/atomic_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,11 +1,11 @@
 #include "engine/io/weight_source.h"
 
 #include "engine/core/error.h"
-#include "engine/core/folder.h"
 #include "engine/core/nearest_names.h"
 #include "engine/core/quoting.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json_file.h"
+#include "engine/system/folder.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,8 +1,8 @@
 #include "engine/models/bundled.h"
 
 #include "engine/core/error.h"
-#include "engine/core/folder.h"
 #include "engine/io/run_folder.h"
+#include "engine/system/folder.h"
 
 #include <algorithm>
 

@@ -1,13 +1,13 @@
 #include "engine/models/folder_writer.h"
 
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
-#include "engine/core/folder.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
 #include "engine/models/family.h"
 #include "engine/models/written_configs.h"
+#include "engine/system/atomic_file.h"
+#include "engine/system/folder.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

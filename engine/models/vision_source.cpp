@@ -1,7 +1,6 @@
 #include "engine/models/vision_source.h"
 
 #include "engine/core/error.h"
-#include "engine/core/folder.h"
 #include "engine/io/checksums.h"
 #include "engine/io/run_folder.h"
 #include "engine/models/bundled.h"
@@ -12,6 +11,7 @@
 #include "engine/models/unread.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_family.h"
+#include "engine/system/folder.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

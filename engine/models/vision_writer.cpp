@@ -1,13 +1,13 @@
 #include "engine/models/vision_writer.h"
 
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
-#include "engine/core/folder.h"
 #include "engine/io/decode_image.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/decoder.h"
 #include "engine/models/vision_encoder.h"
 #include "engine/models/vision_family.h"
+#include "engine/system/atomic_file.h"
+#include "engine/system/folder.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

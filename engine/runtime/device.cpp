@@ -1,9 +1,9 @@
 #include "engine/runtime/device.h"
 
-#include "engine/core/environment.h"
 #include "engine/core/error.h"
 #include "engine/gpu/context.h"
 #include "engine/runtime/kernel_library.h"
+#include "engine/system/environment.h"
 
 #include <mutex>
 

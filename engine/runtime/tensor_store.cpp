@@ -1,9 +1,9 @@
 #include "engine/runtime/tensor_store.h"
 
 #include "engine/core/error.h"
-#include "engine/core/large_pages.h"
 #include "engine/gpu/transfer.h"
 #include "engine/host/pool.h"
+#include "engine/system/large_pages.h"
 
 #include <fmt/format.h>
 

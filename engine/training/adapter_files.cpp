@@ -1,7 +1,7 @@
-#include "engine/core/atomic_file.h"
-#include "engine/core/folder.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/system/atomic_file.h"
+#include "engine/system/folder.h"
 #include "engine/training/adapters.h"
 
 #include <nlohmann/json.hpp>

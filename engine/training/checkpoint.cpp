@@ -1,13 +1,13 @@
 #include "engine/training/checkpoint.h"
 
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
-#include "engine/core/folder.h"
 #include "engine/io/checksums.h"
 #include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/bundled.h"
+#include "engine/system/atomic_file.h"
+#include "engine/system/folder.h"
 #include "engine/training/trainer.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "engine/training/run.h"
 
 #include "engine/core/error.h"
-#include "engine/core/folder.h"
+#include "engine/system/folder.h"
 
 #include <fmt/format.h>
 

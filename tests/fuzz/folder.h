@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/core/temporary_folder.h"
+#include "engine/system/temporary_folder.h"
 
 #include <filesystem>
 #include <memory>

@@ -1,8 +1,8 @@
 #include "engine/gpu/pipeline.h"
 
-#include "engine/core/temporary_folder.h"
 #include "engine/gpu/descriptors.h"
 #include "engine/gpu/transfer.h"
+#include "engine/system/temporary_folder.h"
 #include "tests/gpu/gpu_test.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "engine/core/temporary_folder.h"
+#include "engine/system/temporary_folder.h"
 #include "tests/includes/include_rules.h"
 #include "tests/includes/source_rules.h"
 #include "tests/support/catch.h"
@@ -102,7 +102,7 @@ TEST_CASE("includes: calls of std::filesystem report errors by code, so that no 
           Problems{"app/lab/b.cpp:2: exists throws if a folder cannot be read. Pass a std::error_code, called error or "
                    "ignored, as its last argument",
                    "engine/core/a.cpp:1: directory_iterator throws if a folder cannot be read. Use entriesOf of "
-                   "engine/core/folder.h"});
+                   "engine/system/folder.h"});
 }
 
 TEST_CASE("includes: no code tells a part of attention by its id or a mask by its text", "[includes]") {

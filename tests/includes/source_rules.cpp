@@ -44,7 +44,7 @@ void checkCalls(const std::string& file, const std::string& text, std::vector<st
         }
         const auto line = std::count(text.begin(), text.begin() + call->position(), '\n') + 1;
         problems.push_back(file + ":" + std::to_string(line) + ": " + name + " throws if a folder cannot be read. " +
-                           (iterates ? "Use entriesOf of engine/core/folder.h"
+                           (iterates ? "Use entriesOf of engine/system/folder.h"
                                      : "Pass a std::error_code, called error or ignored, as its last argument"));
     }
 }

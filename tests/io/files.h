@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/core/error.h"
-#include "engine/core/temporary_folder.h"
+#include "engine/system/temporary_folder.h"
 #include "tests/support/catch.h"
 
 #include <sys/wait.h>

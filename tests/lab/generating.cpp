@@ -8,7 +8,7 @@
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/weight_canvas.h"
 #include "app/lab/workbench/session_file.h"
-#include "engine/core/temporary_folder.h"
+#include "engine/system/temporary_folder.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 

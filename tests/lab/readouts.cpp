@@ -1,6 +1,6 @@
 #include "app/figures/plot_figure.h"
 #include "app/lab/widgets/figure_view.h"
-#include "engine/core/temporary_folder.h"
+#include "engine/system/temporary_folder.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"
 

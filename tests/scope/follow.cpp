@@ -1,6 +1,6 @@
 #include "app/scope/follower.h"
 #include "engine/core/error.h"
-#include "engine/core/temporary_folder.h"
+#include "engine/system/temporary_folder.h"
 #include "tests/scope/scope_window.h"
 
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "engine/core/temporary_folder.h"
+#include "engine/system/temporary_folder.h"
 #include "tests/io/mutator.h"
 #include "tests/text/text_test.h"
 

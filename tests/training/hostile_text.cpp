@@ -1,5 +1,5 @@
 #include "engine/core/stop_point.h"
-#include "engine/core/temporary_folder.h"
+#include "engine/system/temporary_folder.h"
 #include "engine/training/tasks/bpe_learner.h"
 #include "engine/training/tasks/readout_task.h"
 #include "engine/training/tasks/text_parts.h"

@@ -1,6 +1,6 @@
-#include "engine/core/temporary_folder.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/model_source.h"
+#include "engine/system/temporary_folder.h"
 #include "engine/training/tasks/bpe_learner.h"
 #include "engine/training/trainer.h"
 #include "tests/training/tasks_test.h"

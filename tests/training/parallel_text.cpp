@@ -1,5 +1,5 @@
 #include "engine/training/tasks/parallel_text.h"
-#include "engine/core/temporary_folder.h"
+#include "engine/system/temporary_folder.h"
 #include "tests/gpu/scoped_environment.h"
 #include "tests/training/tasks_test.h"
 

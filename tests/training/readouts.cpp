@@ -1,6 +1,6 @@
 #include "engine/attention/position/dependency_tree.h"
-#include "engine/core/temporary_folder.h"
 #include "engine/inference/language_model.h"
+#include "engine/system/temporary_folder.h"
 #include "engine/training/readout_quality.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"

@@ -1,4 +1,4 @@
-#include "engine/core/temporary_folder.h"
+#include "engine/system/temporary_folder.h"
 #include "engine/training/tasks/bpe_learner.h"
 #include "tests/training/tasks_test.h"
 

@@ -1,6 +1,6 @@
 #include "engine/training/tasks/translation.h"
-#include "engine/core/temporary_folder.h"
 #include "engine/inference/language_model.h"
+#include "engine/system/temporary_folder.h"
 #include "engine/text/speller.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/trainer.h"

@@ -1,6 +1,6 @@
 #include "app/lab/shell/autosave.h"
 
-#include "engine/core/private_file.h"
+#include "engine/system/private_file.h"
 
 #include <QFile>
 #include <QLockFile>

@@ -5,11 +5,11 @@
 #include "app/lab/shell/measure_window.h"
 #include "app/lab/shell/quit_on_signals.h"
 #include "app/lab/shell/screenshot.h"
-#include "engine/core/address_space.h"
 #include "engine/core/error.h"
-#include "engine/core/freed_memory.h"
-#include "engine/core/private_file.h"
 #include "engine/models/bundled.h"
+#include "engine/system/address_space.h"
+#include "engine/system/freed_memory.h"
+#include "engine/system/private_file.h"
 
 #include <QApplication>
 #include <QElapsedTimer>

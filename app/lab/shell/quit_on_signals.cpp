@@ -1,6 +1,6 @@
 #include "app/lab/shell/quit_on_signals.h"
 
-#include "engine/core/signals.h"
+#include "engine/system/signals.h"
 
 #include <QSocketNotifier>
 

@@ -1,9 +1,9 @@
 #include "engine/training/tasks/parallel_text.h"
 
-#include "engine/core/environment.h"
 #include "engine/core/error.h"
-#include "engine/core/folder.h"
 #include "engine/io/input_file.h"
+#include "engine/system/environment.h"
+#include "engine/system/folder.h"
 #include "engine/text/utf8.h"
 #include "engine/training/tasks/gettext_catalogue.h"
 #include "engine/training/tasks/text_parts.h"

@@ -1,4 +1,4 @@
-#include "engine/core/private_file.h"
+#include "engine/system/private_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

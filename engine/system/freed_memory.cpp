@@ -1,4 +1,4 @@
-#include "engine/core/freed_memory.h"
+#include "engine/system/freed_memory.h"
 
 #if __has_include(<malloc.h>)
 #include <malloc.h>

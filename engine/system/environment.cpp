@@ -1,4 +1,4 @@
-#include "engine/core/environment.h"
+#include "engine/system/environment.h"
 
 #include <cstdlib>
 #include <sstream>

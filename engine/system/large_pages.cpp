@@ -1,4 +1,4 @@
-#include "engine/core/large_pages.h"
+#include "engine/system/large_pages.h"
 
 #include <algorithm>
 #include <array>

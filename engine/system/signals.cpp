@@ -1,4 +1,4 @@
-#include "engine/core/signals.h"
+#include "engine/system/signals.h"
 
 #include <array>
 #include <csignal>

@@ -1,9 +1,9 @@
-#include "engine/core/atomic_file.h"
+#include "engine/system/atomic_file.h"
 
 #include "engine/core/error.h"
-#include "engine/core/folder.h"
-#include "engine/core/private_file.h"
-#include "engine/core/temporary_folder.h"
+#include "engine/system/folder.h"
+#include "engine/system/private_file.h"
+#include "engine/system/temporary_folder.h"
 #include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
 

@@ -1,7 +1,7 @@
-#include "engine/core/folder.h"
+#include "engine/system/folder.h"
 
-#include "engine/core/atomic_file.h"
 #include "engine/core/error.h"
+#include "engine/system/atomic_file.h"
 
 #include <fmt/format.h>
 

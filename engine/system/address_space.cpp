@@ -1,4 +1,4 @@
-#include "engine/core/address_space.h"
+#include "engine/system/address_space.h"
 
 #include "engine/core/error.h"
 
