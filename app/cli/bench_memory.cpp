@@ -32,7 +32,7 @@ int benchMemory(const BenchMemoryOptions& options) {
     for (const Way& way : kWays)
         for (const int64_t depth : kDepths) {
             Recipe recipe{.task = "text", .batch = options.batch, .gradientCheckpointing = way.isCheckpointed};
-            recipe.settings.text = "builtin:stories";
+            recipe.settings.data.text = "builtin:stories";
             recipe.settings.values["context"] = static_cast<double>(options.context);
             recipe.architecture = {.layers = depth, .heads = 4, .width = options.width, .attention = way.attention};
             const Trainer trainer(recipe, options.device);

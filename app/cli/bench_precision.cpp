@@ -28,7 +28,7 @@ int benchPrecision(const BenchPrecisionOptions& options) {
     Measurements results(options.json, 60);
     for (const Precision& precision : precisions()) {
         Recipe recipe{.task = "text", .batch = options.batch, .precision = precision.dtype};
-        recipe.settings.text = "builtin:stories";
+        recipe.settings.data.text = "builtin:stories";
         recipe.settings.seed = static_cast<uint64_t>(options.seed);
         recipe.settings.values["context"] = static_cast<double>(options.context);
         recipe.architecture = {.layers = options.layers, .heads = 4, .width = options.width};

@@ -73,7 +73,7 @@ void writeRandomPictures(const std::filesystem::path& folder, const std::string&
 Recipe recipeOf(const StepShape& shape, const std::filesystem::path& text, const std::filesystem::path& pictures) {
     if (shape.patch > 0) {
         Recipe recipe{.task = "images", .batch = shape.batch};
-        recipe.settings.data = pictures;
+        recipe.settings.data.pictures = pictures;
         recipe.architecture = {.family = "vit",
                                .layers = shape.layers,
                                .heads = shape.heads,
@@ -83,7 +83,7 @@ Recipe recipeOf(const StepShape& shape, const std::filesystem::path& text, const
         return recipe;
     }
     Recipe recipe{.task = "text", .batch = shape.batch};
-    recipe.settings.text = text;
+    recipe.settings.data.text = text;
     recipe.settings.values["context"] = shape.context;
     recipe.architecture = {.layers = shape.layers, .heads = shape.heads, .width = shape.width, .activation = "gelu"};
     return recipe;

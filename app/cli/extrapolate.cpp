@@ -40,7 +40,7 @@ struct Plan {
 
 Plan planOf(const ExtrapolateOptions& options) {
     if (options.task == "text")
-        return {.settings = {.values = {{"context", 64}}, .seed = options.seed, .text = options.text},
+        return {.settings = {.values = {{"context", 64}}, .seed = options.seed, .data = {.text = options.text}},
                 .lengths = {64, 128, 256},
                 .trained = 64,
                 .unit = fmt::format("loss of the last {} characters, in nats", options.last),

@@ -3,9 +3,9 @@
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/storage_effects.h"
 #include "engine/core/error.h"
+#include "engine/data/text_parts.h"
 #include "engine/inference/language_model.h"
 #include "engine/io/input_file.h"
-#include "engine/training/tasks/text_parts.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

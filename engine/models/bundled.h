@@ -13,9 +13,6 @@ struct BundledModel {
     std::filesystem::path folder;
 };
 
-/// A folder of assets, of the installed program or else of the source tree. @param name such as "models"
-std::filesystem::path assetsFolder(const std::string& name);
-
 /// The bundled models by name. Empty if their folder is missing.
 std::vector<BundledModel> bundledModels();
 /// What may be opened as "builtin:...", for help and messages: "builtin:induction, builtin:add, ...". The first is

@@ -187,7 +187,7 @@ private:
             isSaid = isSaid || prepared_->isFirstUse();
             if (!goesOn(0)) return;
             Recipe recipe = asked.recipe;
-            recipe.settings.stopPoint.throwIfStopped = [&] {
+            recipe.settings.data.stopPoint.throwIfStopped = [&] {
                 if (!goesOn(0)) throw Stopped();
             };
             Trainer trainer(recipe, choice_, {.cutsFinely = true});
@@ -215,7 +215,7 @@ private:
         next_.recipe = std::make_shared<const Recipe>(start.recipe);
         publish();
         Recipe recipe = start.recipe;
-        recipe.settings.stopPoint.throwIfStopped = [&] {
+        recipe.settings.data.stopPoint.throwIfStopped = [&] {
             const std::lock_guard lock(mutex_);
             if (stop.stop_requested() || wanted_.start || wanted_.closes) throw Stopped();
         };
@@ -225,7 +225,7 @@ private:
             return; // what was asked for instead comes next
         }
         recipe = run_->trainer().recipe();
-        recipe.settings.stopPoint = {};
+        recipe.settings.data.stopPoint = {};
         next_.recipe = std::make_shared<const Recipe>(std::move(recipe));
         next_.device = run_->trainer().device().name();
         next_.parameterCount = run_->trainer().parameterCount();

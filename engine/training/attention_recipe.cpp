@@ -68,7 +68,7 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     if (hasSegments)
         for (const auto& [setting, value] : {std::pair{"segments", "g"}, {"length", "n"}})
             recipe.settings.values[setting] = spec.values(Slot::Position).real(value);
-    if (isEncoder && !hasTree) recipe.settings.text = "builtin:stories";
+    if (isEncoder && !hasTree) recipe.settings.data.text = "builtin:stories";
     Architecture& model = recipe.architecture;
     const int64_t heads = headCounts(spec).heads;
     model.heads = heads;
@@ -97,7 +97,7 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
 std::string trainCommand(const Recipe& recipe) {
     const Architecture &model = recipe.architecture, usual = suggestedRecipe(taskNamed(recipe.task)).architecture;
     std::string command = "attention-cli train --task " + recipe.task;
-    if (!recipe.settings.text.empty()) command += " --text " + recipe.settings.text.string();
+    if (!recipe.settings.data.text.empty()) command += " --text " + recipe.settings.data.text.string();
     for (const auto& [setting, value] : recipe.settings.values) command += fmt::format(" --set {}={}", setting, value);
     if (model.layers != usual.layers) command += fmt::format(" --layers {}", model.layers);
     if (model.heads != usual.heads) command += fmt::format(" --heads {}", model.heads);

@@ -80,7 +80,7 @@ Recipe suggestedRecipe(const Task& task, const std::string& model) {
     recipe.start.model = model;
     recipe.architecture = {.init = recipe.architecture.init,
                            .initialDeviation = recipe.architecture.initialDeviation}; // the model has its own
-    if (task.readsText) recipe.settings.tokens = kModelTokens;
+    if (task.readsText) recipe.settings.data.tokens = kModelTokens;
     recipe.schedule = {
         .rate = recipe.schedule.rate, .finalRate = recipe.schedule.rate / 10, .warmUp = 20, .steps = 500};
     recipe.evaluateEvery = 50;
@@ -150,7 +150,7 @@ void check(const Recipe& recipe) {
         if (const auto problem = segmentProblem(model.layers, context, segments))
             fail("attention", problem->sentence, problem->remedy);
     }
-    if (task.readsText && recipe.settings.tokens == kModelTokens && start.model.empty())
+    if (task.readsText && recipe.settings.data.tokens == kModelTokens && start.model.empty())
         fail("tokenizer", "there is no model whose tokens the text can have", "choose chars, or a model to start from");
     if (splitAtCommas(start.trained).empty())
         fail("trained", "names no parameters", fmt::format("choose {}, or name parameters", kTrainedChoices));

@@ -77,7 +77,7 @@ std::vector<DependencyTree> treesOf(const AttentionSpec& spec, const Batch& batc
 
 TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel>& start) {
     TaskSettings settings = recipe.settings;
-    if (start) settings.modelTokenizer = start->tokenizerJson;
+    if (start) settings.data.modelTokenizer = start->tokenizerJson;
     return settings;
 }
 

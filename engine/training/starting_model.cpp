@@ -253,12 +253,13 @@ double unknownShare(std::string_view text, const Tokenizer& tokenizer) {
 std::string unknownWarning(const Recipe& recipe) {
     constexpr size_t kMostBytes = size_t{1} << 20;
     const TaskSettings& settings = recipe.settings;
-    const bool isFile = !settings.text.empty() && !settings.text.string().starts_with("builtin:");
-    if (recipe.start.model.empty() || settings.tokens != kModelTokens || !taskNamed(recipe.task).readsText || !isFile)
+    const bool isFile = !settings.data.text.empty() && !settings.data.text.string().starts_with("builtin:");
+    if (recipe.start.model.empty() || settings.data.tokens != kModelTokens || !taskNamed(recipe.task).readsText ||
+        !isFile)
         return {};
     const auto tokenizer = Tokenizer::ofFolder(modelFolder(recipe.start.model));
     if (!tokenizer) return {};
-    std::string text = readTextFile(settings.text, kMostTokenizerBytes);
+    std::string text = readTextFile(settings.data.text, kMostTokenizerBytes);
     if (text.size() > kMostBytes) text.resize(text.rfind('\n', kMostBytes) + 1); // whole characters
     if (utf8::firstInvalid(text)) return {};                                     // training says so
     const double share = unknownShare(text, *tokenizer);

@@ -67,9 +67,9 @@ Recipe furtherRecipe(const std::string& path, const Task& otherwise) {
         if (const fs::path run = runOf(path); !run.empty()) {
             const Recipe before = readRecipe(run / "recipe.json");
             Recipe recipe = suggestedRecipe(taskNamed(before.task), path);
-            const std::string tokens = recipe.settings.tokens;
+            const std::string tokens = recipe.settings.data.tokens;
             recipe.settings = before.settings;
-            recipe.settings.tokens = tokens;
+            recipe.settings.data.tokens = tokens;
             return recipe;
         }
     } catch (const Error&) { // no recipe that can be read

@@ -1,4 +1,4 @@
-#include "engine/training/tasks/image_data.h"
+#include "engine/data/image_data.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-#include "engine/training/tasks/parallel_text.h"
+#include "engine/data/parallel_text.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -61,7 +61,7 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     for (const char* id : {"bert", "gpt2", "llama"}) CHECK(family.findData(id) >= 0);
 
     Recipe recipe = suggestedRecipe(taskNamed("classify"));
-    recipe.settings.text = path;
+    recipe.settings.data.text = path;
     train(lab, recipe);
     const auto& training = lab.window().workbench().training();
     const auto& samples = *training.snapshot()->answers.samples;
@@ -101,7 +101,7 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->tokens.size() == tokens); // a class is no token to add
 
-    recipe.settings.text = wrong;
+    recipe.settings.data.text = wrong;
     lab.window().workbench().requestRecipe(recipe);
     lab.click("train.play");
     REQUIRE(lab.waitFor([&] { return training.snapshot()->failure.has_value(); }));
@@ -118,7 +118,7 @@ TEST_CASE("training: BERT's pretraining shows both of its measures and both of i
     for (int week = 0; week < 60; ++week)
         file.write(QString("monday was wet %1\ntuesday was dry\nfriday was cold\n\n").arg(week % 7).toUtf8());
     file.close();
-    recipe.settings.text = path.toStdString();
+    recipe.settings.data.text = path.toStdString();
     recipe.settings.values = {{"context", 24}, {"vocabulary", 200}, {"hidden", 0.3}};
     train(lab, recipe);
     const auto& training = lab.window().workbench().training();
@@ -151,7 +151,7 @@ TEST_CASE("training: BERT's pretraining shows both of its measures and both of i
 TEST_CASE("training: while text after a prefix trains, the views show the prefix and what follows", "[lab][training]") {
     LabWindow lab;
     Recipe recipe = suggestedRecipe(taskNamed("prefix-lm"));
-    recipe.settings.text = "builtin:stories";
+    recipe.settings.data.text = "builtin:stories";
     recipe.settings.values = {{"context", 24}};
     train(lab, recipe);
     const ExampleInput& example = lab.window().workbench().training().snapshot()->example;

@@ -118,7 +118,7 @@ TEST_CASE("lab: hidden segments are drawn while they train, and samples say whic
           "[lab][training]") {
     LabWindow lab;
     Recipe recipe = suggestedRecipe(taskNamed("cpc"));
-    recipe.settings.text = "builtin:stories";
+    recipe.settings.data.text = "builtin:stories";
     recipe.settings.values = {{"segments", 3}, {"length", 7}, {"vocabulary", 150}};
     recipe.architecture.attention = "position=etc(3, 7, 3), mask=etc_hard(3, 3, 5)"; // segments of another length
     recipe.architecture.layers = recipe.architecture.heads = 2;

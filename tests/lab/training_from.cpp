@@ -118,11 +118,11 @@ TEST_CASE("lab: the form warns of a text that the model's tokens cannot write", 
     file.write(QString("жжжж there was a dog\n").repeated(40).toUtf8());
     file.close();
     Recipe recipe = suggestedRecipe(taskNamed("text"), "builtin:stories");
-    recipe.settings.text = path.toStdString();
+    recipe.settings.data.text = path.toStdString();
     lab.window().workbench().requestRecipe(recipe);
     const auto& warning = lab.find<QLabel>("recipeWarning");
     REQUIRE(lab.waitFor([&] { return warning.text().contains("cannot write 25 % of the characters"); })); // 4 of 16
-    recipe.settings.tokens = "chars";
+    recipe.settings.data.tokens = "chars";
     lab.window().workbench().requestRecipe(recipe);
     CHECK(lab.waitFor([&] { return warning.isHidden(); }));
 }

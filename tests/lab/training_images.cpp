@@ -109,7 +109,7 @@ TEST_CASE("lab: a run that could not begin begins once its pictures are there", 
     const std::filesystem::path data = (lab.folder() + "/pictures").toStdString();
     std::filesystem::create_directories(data);
     Recipe recipe{.task = "images", .batch = 4};
-    recipe.settings.data = data;
+    recipe.settings.data.pictures = data;
     recipe.settings.values = {{"size", 16}};
     recipe.architecture = {.family = "vit", .layers = 1, .heads = 2, .width = 16, .activation = "gelu", .patch = 8};
     recipe.schedule.steps = 2;

@@ -75,8 +75,8 @@ TEST_CASE("training session: it can be stopped while it reads a text", "[session
         for (int i = 0; i < 40'000'000; ++i) text.put(random() % 9 == 0 ? ' ' : static_cast<char>('a' + random() % 26));
     }
     Recipe recipe{.task = "text", .batch = 8};
-    recipe.settings.text = folder / "text.txt";
-    recipe.settings.tokens = "bpe:50000";
+    recipe.settings.data.text = folder / "text.txt";
+    recipe.settings.data.tokens = "bpe:50000";
     recipe.settings.values["context"] = 16;
     recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
     recipe.schedule = {.warmUp = 2, .steps = 4};

@@ -26,7 +26,7 @@ Recipe small(const char* task, const char* family) {
                   .evaluateEvery = 1000,
                   .checkpointEvery = 1000};
     if (recipe.task == "masked-text")
-        recipe.settings = {.values = {{"context", 24}, {"vocabulary", 150}}, .text = "builtin:stories"};
+        recipe.settings = {.values = {{"context", 24}, {"vocabulary", 150}}, .data = {.text = "builtin:stories"}};
     if (recipe.task == "shapes") recipe.architecture.patch = 16;
     return recipe;
 }
@@ -44,7 +44,7 @@ public:
     /// A recipe that starts from the model, with fields as a person writes them.
     Recipe with(const nlohmann::json& fields) const {
         nlohmann::json json{{"task", recipe_.task}, {"from", path().string()}, {"batch", 2}, {"steps", 4}};
-        json["text"] = recipe_.settings.text.string();
+        json["text"] = recipe_.settings.data.text.string();
         for (const auto& [id, value] : recipe_.settings.values) json["values"][id] = value;
         if (!fields.is_null()) json.update(fields);
         return recipeFromJson(json, "recipe.json");

@@ -18,7 +18,7 @@ struct NumberedText {
         for (int i = 0; i < 2000; ++i) file << char('a' + i % 26) << i << (i % 9 == 8 ? "\n" : " ");
     }
     std::unique_ptr<TaskInstance> task(const char* id, std::map<std::string, double, std::less<>> values = {}) const {
-        return makeTask(taskNamed(id), {.values = std::move(values), .seed = 2, .text = path});
+        return makeTask(taskNamed(id), {.values = std::move(values), .seed = 2, .data = {.text = path}});
     }
 };
 

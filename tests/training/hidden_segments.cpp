@@ -17,8 +17,9 @@ constexpr Segments kSegments{.count = 3, .length = 7};
 
 Recipe segmentRecipe() {
     Recipe recipe = suggestedRecipe(taskNamed("cpc"));
-    recipe.settings = {
-        .values = {{"segments", 3}, {"length", 7}, {"vocabulary", 150}}, .seed = 3, .text = "builtin:stories"};
+    recipe.settings = {.values = {{"segments", 3}, {"length", 7}, {"vocabulary", 150}},
+                       .seed = 3,
+                       .data = {.text = "builtin:stories"}};
     recipe.architecture.attention = segmentedAttention(kSegments);
     recipe.architecture.layers = 2;
     recipe.architecture.width = 16;
@@ -62,7 +63,7 @@ TEST_CASE("hidden segments: a row hides whole segments and whole words of the ot
     const auto task = makeTask(
         taskNamed("cpc"),
         {.values = {{"segments", 4}, {"length", 15}, {"hidden_segments", 2}, {"hidden", 0.2}, {"vocabulary", 150}},
-         .text = "builtin:stories"});
+         .data = {.text = "builtin:stories"}});
     const Tokenizer& tokenizer = task->tokenizer();
     REQUIRE(task->contextLength() == 64);
     const Batch batch = task->batch(Split::Train, 0, 50);
@@ -163,7 +164,7 @@ TEST_CASE("hidden segments: it learns, and what is trained opens as an encoder a
 
     Recipe further = segmentRecipe();
     further.start.model = folder.path().string();
-    further.settings.tokens = kModelTokens;
+    further.settings.data.tokens = kModelTokens;
     Trainer again(further, {.softwareThreads = 0});
     CHECK(again.evaluate(Split::Validation, 64).loss == Approx(evaluation.loss).margin(1e-5));
     further.settings.values["segments"] = 2;
@@ -207,6 +208,6 @@ TEST_CASE("hidden segments: what cannot be learned is refused in a sentence with
     recipe.settings.values["hidden_segments"] = 3;
     CHECK(refuses([&] { makeTask(taskNamed("cpc"), recipe.settings); }, "3 of 3 segments leave nothing to read"));
     recipe.settings.values = {{"segments", 64}, {"length", 128}};
-    recipe.settings.text = ATTN_TEST_DIR "/golden/training/opinions.tsv";
+    recipe.settings.data.text = ATTN_TEST_DIR "/golden/training/opinions.tsv";
     CHECK(refuses([&] { makeTask(taskNamed("cpc"), recipe.settings); }, "choose fewer or shorter segments"));
 }

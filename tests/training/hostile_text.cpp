@@ -1,8 +1,8 @@
 #include "engine/core/stop_point.h"
+#include "engine/data/bpe_learner.h"
+#include "engine/data/text_parts.h"
 #include "engine/system/temporary_folder.h"
-#include "engine/training/tasks/bpe_learner.h"
 #include "engine/training/tasks/readout_task.h"
-#include "engine/training/tasks/text_parts.h"
 #include "tests/training/tasks_test.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ private:
 };
 
 TaskSettings settingsOf(const std::filesystem::path& text, double context = 24) {
-    return {.values = {{"context", context}, {"vocabulary", 200}}, .text = text};
+    return {.values = {{"context", context}, {"vocabulary", 200}}, .data = {.text = text}};
 }
 
 std::string repeated(std::string_view text, int times) {
@@ -130,9 +130,9 @@ TEST_CASE("hostile text: a line or a word of megabytes costs what its bytes cost
                              }));
         CHECK(makeTask(taskNamed("tag"), settingsOf(tagged.path()))->labels().size() == 3);
         for (const char* tokens : {"bpe:300", "chars"}) {
-            TaskSettings settings{.values = {{"context", 16}}, .text = {}, .tokens = tokens};
+            TaskSettings settings{.values = {{"context", 16}}, .data = {.tokens = tokens}};
             const Written file(ordinary + large + ordinary);
-            settings.text = file.path();
+            settings.data.text = file.path();
             CHECK(makeTask(taskNamed("text"), settings)->contextLength() == 16);
         }
     }
@@ -141,22 +141,22 @@ TEST_CASE("hostile text: a line or a word of megabytes costs what its bytes cost
 TEST_CASE("hostile text: a sample of pairs ends, and pairs that no context holds are left out", "[training]") {
     const std::string ordinary = lines(100, [](int i) { return fmt::format("a b c {}\tx y z {}", i, i); });
     const Written bomb(repeated("a ", 10'000'000) + "\t" + repeated("b ", 10'000'000) + "\n" + ordinary);
-    const auto task = makeTask(taskNamed("translation"), {.text = bomb.path()});
+    const auto task = makeTask(taskNamed("translation"), {.data = {.text = bomb.path()}});
     CHECK(task->sourceLength() < 20);
     CHECK(task->batch(Split::Train, 0, 64).rows == 64);
     // 100 pairs that are drawn 4,000 times: more than 4 MiB of them teach nothing new.
     const std::string wide = repeated("x1 y2 z3 ", 1000);
     const Written heavy(lines(100, [&](int i) { return fmt::format("{}\t{}", i, i); }) +
                         lines(100, [&](int i) { return fmt::format("{}{}\t{}", wide, i, wide); }));
-    CHECK(makeTask(taskNamed("translation"), {.text = heavy.path()})->sourceLength() < 60);
+    CHECK(makeTask(taskNamed("translation"), {.data = {.text = heavy.path()}})->sourceLength() < 60);
     const Written tooLong(lines(100, [&](int i) { return fmt::format("{}{}\t{}", wide, i, i); }));
     CHECK(refuses(
         [&] {
-            makeTask(taskNamed("translation"), {.values = {{"merges", 0}}, .text = tooLong.path()});
+            makeTask(taskNamed("translation"), {.values = {{"merges", 0}}, .data = {.text = tooLong.path()}});
         },
         "hardly any pair of the text fits into 48 tokens; choose a longer context"));
     const Written one(repeated("a ", 100'000) + "\tb\n");
-    CHECK(refuses([&] { makeTask(taskNamed("translation"), {.text = one.path()}); }, "hardly any pair"));
+    CHECK(refuses([&] { makeTask(taskNamed("translation"), {.data = {.text = one.path()}}); }, "hardly any pair"));
 }
 
 TEST_CASE("hostile text: questions that share a long passage do not copy or read it for each of them", "[training]") {
@@ -214,15 +214,15 @@ TEST_CASE("hostile text: work on a text can be stopped in every task that reads 
         if (!task->readsText) continue;
         CAPTURE(task->id);
         const Written file(textFor(task->id));
-        TaskSettings settings{.text = file.path(), .tokens = task->splitsText ? "bpe:50" : "chars"};
+        TaskSettings settings{.data = {.text = file.path(), .tokens = task->splitsText ? "bpe:50" : "chars"}};
         int asked = 0;
-        settings.stopPoint.throwIfStopped = [&] { ++asked; };
+        settings.data.stopPoint.throwIfStopped = [&] { ++asked; };
         try {
             makeTask(*task, settings);
         } catch (const Error&) { // some need a longer text: that is said behind the work on it
         }
         CHECK(asked > 1);
-        settings.stopPoint.throwIfStopped = [&] {
+        settings.data.stopPoint.throwIfStopped = [&] {
             if (--asked == 0) throw Ended{};
         };
         CHECK_THROWS_AS(makeTask(*task, settings), Ended);
@@ -238,7 +238,7 @@ TEST_CASE("hostile text: a byte order mark and the line ends of other systems ch
             const Written file(text);
             return makeTask(*task, {.values = task->segments ? decltype(TaskSettings::values){}
                                                              : decltype(TaskSettings::values){{"context", 16}},
-                                    .text = file.path()});
+                                    .data = {.text = file.path()}});
         };
         std::string text = textFor(task->id), windows = "\xEF\xBB\xBF", old;
         if (task->segments) text = repeated(text, 20);
@@ -263,7 +263,7 @@ TEST_CASE("hostile text: the names of columns are no example", "[training]") {
                                      {"text-to-text", "task\tinput\toutput"},
                                      {"tag", "word\ttag"}}) {
         const Written file(fmt::format("{}\n{}", header, textFor(id)));
-        CHECK(refuses([&, task = id] { makeTask(taskNamed(task), {.text = file.path()}); },
+        CHECK(refuses([&, task = id] { makeTask(taskNamed(task), {.data = {.text = file.path()}}); },
                       "line 1 holds the names of columns"));
     }
 }
@@ -271,7 +271,7 @@ TEST_CASE("hostile text: the names of columns are no example", "[training]") {
 TEST_CASE("hostile text: bytes that are not UTF-8 are refused with their line before any work", "[training]") {
     const Written broken("good\tnice\nbad\tawf\xF0");
     for (const char* id : {"classify", "tag", "answer", "next-sentence", "masked-text", "permutation-lm", "cpc"})
-        CHECK(refuses([&] { makeTask(taskNamed(id), {.text = broken.path()}); }, "line 2 is not UTF-8"));
+        CHECK(refuses([&] { makeTask(taskNamed(id), {.data = {.text = broken.path()}}); }, "line 2 is not UTF-8"));
 }
 
 TEST_CASE("hostile text: a word without an end gives the merges of counting anew", "[training]") {

@@ -1,7 +1,7 @@
+#include "engine/data/image_data.h"
 #include "engine/inference/vision_model.h"
 #include "engine/io/decode_image.h"
 #include "engine/training/checkpoint.h"
-#include "engine/training/tasks/image_data.h"
 #include "engine/training/tasks/image_task.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
@@ -128,7 +128,7 @@ TEST_CASE("images: IDX files become splits", "[training]") {
     CHECK(data.splits[1].front() == 54);
     CHECK(data.classes[data.splits[2][3]] == 3);
     CHECK(data.picture(7).rgb == std::vector<uint8_t>(192, 7));
-    const auto task = makeImageTask(taskNamed("images"), {.data = folder.path()});
+    const auto task = makeImageTask(taskNamed("images"), {.data = {.pictures = folder.path()}});
     CHECK(task->channels() == 1);
     CHECK(task->rowCount(Split::Train) == 54u);
     std::set<std::vector<uint8_t>> epoch;

@@ -1,7 +1,7 @@
+#include "engine/data/bpe_learner.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/model_source.h"
 #include "engine/system/temporary_folder.h"
-#include "engine/training/tasks/bpe_learner.h"
 #include "engine/training/trainer.h"
 #include "tests/training/tasks_test.h"
 
@@ -13,7 +13,8 @@ using attn::test::refuses;
 namespace {
 
 std::unique_ptr<TaskInstance> maskedTask(std::map<std::string, double, std::less<>> values, uint64_t seed = 0) {
-    return makeTask(taskNamed("masked-text"), {.values = std::move(values), .seed = seed, .text = "builtin:stories"});
+    return makeTask(taskNamed("masked-text"),
+                    {.values = std::move(values), .seed = seed, .data = {.text = "builtin:stories"}});
 }
 
 /// How many targets are masked, replaced by another token, and kept.
@@ -29,7 +30,8 @@ std::array<int, 3> fates(const TaskInstance& task, const Batch& batch) {
 
 Recipe maskedRecipe() {
     Recipe recipe = suggestedRecipe(taskNamed("masked-text"));
-    recipe.settings = {.values = {{"context", 24}, {"vocabulary", 150}}, .seed = 3, .text = "builtin:stories"};
+    recipe.settings = {
+        .values = {{"context", 24}, {"vocabulary", 150}}, .seed = 3, .data = {.text = "builtin:stories"}};
     recipe.architecture.layers = 1;
     recipe.architecture.width = 16;
     recipe.architecture.heads = 2;
@@ -193,7 +195,7 @@ TEST_CASE("masked text: settings that cannot work are refused with the remedy", 
     CHECK(refuses([] { makeTask(taskNamed("masked-text"), {}); }, "choose a UTF-8 text file, or builtin:stories"));
     const TemporaryFolder folder;
     std::ofstream(folder / "short.txt") << "one line\ntwo lines\n";
-    CHECK(refuses([&] { makeTask(taskNamed("masked-text"), {.text = folder / "short.txt"}); },
+    CHECK(refuses([&] { makeTask(taskNamed("masked-text"), {.data = {.text = folder / "short.txt"}}); },
                   "too long for a text with"));
     for (const auto& [change, part] : std::vector<std::pair<void (*)(Recipe&), std::string>>{
              {[](Recipe& r) { r.architecture.family = "gpt2"; }, "choose bert"},

@@ -48,7 +48,7 @@ TEST_CASE("mixed precision: models of all kinds learn as with 32 bits, in less m
         Recipe recipe = suggestedRecipe(taskNamed(model.task));
         recipe.batch = 32;
         recipe.settings.seed = 3;
-        if (taskNamed(model.task).readsText) recipe.settings.text = "builtin:stories";
+        if (taskNamed(model.task).readsText) recipe.settings.data.text = "builtin:stories";
         recipe.architecture.family = model.family;
         recipe.architecture.attention = model.attention;
         recipe.architecture.layers = 2;

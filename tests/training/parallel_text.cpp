@@ -1,4 +1,4 @@
-#include "engine/training/tasks/parallel_text.h"
+#include "engine/data/parallel_text.h"
 #include "engine/system/temporary_folder.h"
 #include "tests/gpu/scoped_environment.h"
 #include "tests/training/tasks_test.h"

@@ -12,7 +12,8 @@ namespace {
 
 Recipe permutedRecipe() {
     Recipe recipe = suggestedRecipe(taskNamed("permutation-lm"));
-    recipe.settings = {.values = {{"context", 24}, {"vocabulary", 150}}, .seed = 3, .text = "builtin:stories"};
+    recipe.settings = {
+        .values = {{"context", 24}, {"vocabulary", 150}}, .seed = 3, .data = {.text = "builtin:stories"}};
     recipe.architecture.layers = 2;
     recipe.architecture.width = 16;
     recipe.architecture.heads = 2;
@@ -47,7 +48,7 @@ std::vector<float> logitsOf(const SequenceObjective& objective, Trainer& trainer
 TEST_CASE("permuted text: every row has an order of its own, whose last part is predicted", "[training]") {
     const auto task =
         makeTask(taskNamed("permutation-lm"),
-                 {.values = {{"context", 24}, {"vocabulary", 150}, {"parts", 5}}, .text = "builtin:stories"});
+                 {.values = {{"context", 24}, {"vocabulary", 150}, {"parts", 5}}, .data = {.text = "builtin:stories"}});
     const Batch batch = task->batch(Split::Train, 0, 50);
     REQUIRE(batch.ranks.size() == batch.inputs.size());
     std::set<std::vector<int32_t>> orders;
@@ -121,7 +122,7 @@ TEST_CASE("permuted text: it learns, and what is trained opens as XLNet", "[trai
 
     Recipe further = permutedRecipe();
     further.start.model = folder.path().string();
-    further.settings.tokens = kModelTokens;
+    further.settings.data.tokens = kModelTokens;
     Trainer again(further, {.softwareThreads = 0});
     CHECK(again.evaluate(Split::Validation, 64).loss == evaluation.loss);
     further.task = "masked-text";

@@ -205,8 +205,8 @@ TEST_CASE("pixels: pictures of a folder are written as they are, and their class
         }
         expected[levels] = !hasClasses ? "picture" : i % 2 == 0 ? hasColour ? "7" : "class_7" : "two_words";
     }
-    const auto task = makeTask(taskNamed("pixels"),
-                               {.values = {{"size", 4}, {"levels", 64}, {"colour", hasColour}}, .data = folder.path()});
+    const auto task = makeTask(taskNamed("pixels"), {.values = {{"size", 4}, {"levels", 64}, {"colour", hasColour}},
+                                                     .data = {.pictures = folder.path()}});
     CHECK(*task->picture() == layout);
     std::map<std::vector<int32_t>, std::set<Split>> splits;
     for (const Split split : {Split::Train, Split::Validation, Split::Test})
@@ -237,13 +237,15 @@ TEST_CASE("pixels: a folder of IDX files keeps its test pictures for the test sp
     };
     written("train", 100, 0);
     written("t10k", 20, 200);
-    const auto task = makeTask(taskNamed("pixels"), {.values = {{"size", 4}, {"levels", 64}}, .data = folder.path()});
+    const auto task =
+        makeTask(taskNamed("pixels"), {.values = {{"size", 4}, {"levels", 64}}, .data = {.pictures = folder.path()}});
     for (uint64_t i = 0; i < 50; ++i) { // a grey of 200 is level 50
         CHECK(task->example(Split::Train, i).answer.front() < 50);
         CHECK(task->example(Split::Validation, i).answer.front() < 50);
         CHECK(task->example(Split::Test, i).answer.front() >= 50);
     }
-    CHECK(test::refuses([&] { makeTask(taskNamed("pixels"), {.data = folder / "none"}); }, "there is no such folder"));
+    CHECK(test::refuses([&] { makeTask(taskNamed("pixels"), {.data = {.pictures = folder / "none"}}); },
+                        "there is no such folder"));
 }
 
 TEST_CASE("pixels: a text that is no picture has black pixels in place of other tokens", "[training]") {

@@ -10,7 +10,7 @@ namespace {
 
 Recipe prefixRecipe(const std::string& family) {
     Recipe recipe = suggestedRecipe(taskNamed("prefix-lm"));
-    recipe.settings = {.values = {{"context", 20}}, .seed = 3, .text = "builtin:stories"};
+    recipe.settings = {.values = {{"context", 20}}, .seed = 3, .data = {.text = "builtin:stories"}};
     recipe.architecture = {.family = family, .layers = 1, .heads = 2, .width = 16, .initialDeviation = 0.1};
     recipe.schedule = {.rate = 1e-2, .warmUp = 10, .steps = 100};
     recipe.batch = 8;
@@ -20,7 +20,8 @@ Recipe prefixRecipe(const std::string& family) {
 } // namespace
 
 TEST_CASE("prefix: targets begin where the prefix ends, at every place", "[training]") {
-    const auto task = makeTask(taskNamed("prefix-lm"), {.values = {{"context", 20}}, .text = "builtin:stories"});
+    const auto task =
+        makeTask(taskNamed("prefix-lm"), {.values = {{"context", 20}}, .data = {.text = "builtin:stories"}});
     const Batch batch = task->batch(Split::Train, 0, 400);
     std::set<std::ptrdiff_t> lengths;
     for (std::ptrdiff_t row = 0; row < batch.rows; ++row) {

@@ -20,7 +20,7 @@ namespace {
 const std::string kFiles = ATTN_TEST_DIR "/golden/training/";
 
 TaskSettings settingsOf(const std::filesystem::path& text, double context = 24) {
-    return {.values = {{"context", context}, {"vocabulary", 200}}, .seed = 3, .text = text};
+    return {.values = {{"context", context}, {"vocabulary", 200}}, .seed = 3, .data = {.text = text}};
 }
 
 Recipe readoutRecipe(const std::string& task, const std::string& file, const std::string& family = "bert") {
@@ -249,7 +249,7 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
         recipe.architecture.heads = 4;
         recipe.architecture.width = 32;
         recipe.schedule.rate = 3e-3;
-        recipe.settings.text = written(texts, weeks());
+        recipe.settings.data.text = written(texts, weeks());
         recipe.settings.values["context"] = 16;
     }
     Trainer trainer(recipe, {.softwareThreads = 0});
@@ -294,7 +294,7 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
     }
 
     recipe.start.model = folder.path().string(); // goes on where it was
-    recipe.settings.tokens = kModelTokens;
+    recipe.settings.data.tokens = kModelTokens;
     Trainer again(recipe, {.softwareThreads = 0});
     CHECK(again.evaluate(Split::Validation, 64).loss == evaluation.loss);
 }
@@ -302,7 +302,7 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
 TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next sentence at once", "[training][gpu]") {
     const TemporaryFolder texts;
     Recipe recipe = readoutRecipe("next-sentence", "");
-    recipe.settings.text = written(texts, weeks());
+    recipe.settings.data.text = written(texts, weeks());
     recipe.settings.values = {{"context", 16}, {"vocabulary", 200}, {"hidden", 0.15}};
     recipe.architecture.layers = 2;
     recipe.architecture.heads = 4;
@@ -382,7 +382,7 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
     CHECK(compared > 3);
 
     recipe.start.model = folder.path().string(); // goes on where it was, with both or with one
-    recipe.settings.tokens = kModelTokens;
+    recipe.settings.data.tokens = kModelTokens;
     CHECK(Trainer(recipe, {.softwareThreads = 0}).evaluate(Split::Validation, 64).loss == evaluation.loss);
     recipe.settings.values["hidden"] = 0;
     Trainer pairs(recipe, {.softwareThreads = 0});
@@ -400,7 +400,7 @@ TEST_CASE("readouts: a model of hidden words gets a new readout, and keeps its o
     for (const char* task : {"classify", "tag"}) {
         Recipe recipe = readoutRecipe(task, std::string(task) == "tag" ? "names.conll" : "opinions.tsv");
         recipe.settings.values["context"] = 24;
-        recipe.settings.tokens = kModelTokens;
+        recipe.settings.data.tokens = kModelTokens;
         recipe.start.model = folder.path().string();
         recipe.start.trained = "norms and readout";
         Trainer trainer(recipe, {.softwareThreads = 0});

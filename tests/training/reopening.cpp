@@ -106,9 +106,9 @@ std::vector<Kind> kinds(const TemporaryFolder& folder) {
     for (Kind& kind : all) {
         Recipe& recipe = kind.recipe;
         const Task& task = taskNamed(recipe.task);
-        if (task.hasImages()) recipe.settings.data = writtenPictures(folder);
+        if (task.hasImages()) recipe.settings.data.pictures = writtenPictures(folder);
         if (task.readsText)
-            recipe.settings.text = recipe.task == "classify" ? writtenLabels(folder) : writtenText(folder);
+            recipe.settings.data.text = recipe.task == "classify" ? writtenLabels(folder) : writtenText(folder);
         const auto set = [&](const char* id, double value) {
             if (std::ranges::find(task.params, id, &Param::id) != task.params.end()) recipe.settings.values[id] = value;
         };

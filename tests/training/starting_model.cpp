@@ -28,7 +28,7 @@ public:
         for (int i = 0; i < 20; ++i) text += kLine;
         test::writeFile(folder_ / "text.txt", text);
         recipe_ = suggestedRecipe(taskNamed("text"), model);
-        recipe_.settings.text = folder_ / "text.txt";
+        recipe_.settings.data.text = folder_ / "text.txt";
         recipe_.settings.values = {{"context", 24}};
         recipe_.batch = 2;
     }
@@ -235,7 +235,7 @@ TEST_CASE("training from a model: another task gets new rows, and rows of known 
 
 TEST_CASE("training from a model: a model of masked tokens learns another text", "[training][gpu]") {
     Recipe recipe = suggestedRecipe(taskNamed("masked-text"), "builtin:masked");
-    recipe.settings.text = "builtin:stories";
+    recipe.settings.data.text = "builtin:stories";
     recipe.settings.values = {{"context", 32}};
     recipe.batch = 2;
     Trainer trainer(recipe, onOneThread());
@@ -251,7 +251,7 @@ TEST_CASE("training from a model: a model with two stacks learns other languages
     CHECK_FALSE(same.sequences()->hasNewTokens());
     CHECK(same.recipe().architecture.family == "t5");
     CHECK(same.evaluate(Split::Validation, 32).loss < 0.5); // it knows German numbers
-    recipe.settings.languages = "en-fr";
+    recipe.settings.data.languages = "en-fr";
     recipe.start.layerDecay = 0.5;
     Trainer french(recipe, onOneThread());
     CHECK(french.sequences()->hasNewTokens());
@@ -286,7 +286,7 @@ TEST_CASE("training from a model: a model of pictures learns on, with a new read
     }
     recipe = suggestedRecipe(taskNamed("images"), "builtin:vit-shapes");
     recipe.batch = 4;
-    recipe.settings.data = folder.path() / "pictures";
+    recipe.settings.data.pictures = folder.path() / "pictures";
     recipe.settings.values = {{"size", static_cast<double>(shapes.size().height)}};
     Trainer other(recipe, onOneThread());
     CHECK(other.objective().isNew("head.W_H"));
@@ -311,8 +311,8 @@ TEST_CASE("training from a model: the share of a text that its tokens cannot wri
     const auto warning = [&](const std::string& text, const std::string& tokens = kModelTokens) {
         test::writeFile(folder.path() / "text.txt", text);
         Recipe recipe = suggestedRecipe(taskNamed("text"), "builtin:stories");
-        recipe.settings.text = folder.path() / "text.txt";
-        recipe.settings.tokens = tokens;
+        recipe.settings.data.text = folder.path() / "text.txt";
+        recipe.settings.data.tokens = tokens;
         return unknownWarning(recipe);
     };
     CHECK(warning(kLine).empty());
@@ -326,7 +326,7 @@ TEST_CASE("training from a model: what cannot be trained further is refused in a
     const auto sentence = [&](const std::string& task, const std::string& model, double context = 0) {
         return sentenceOf([&] {
             Recipe recipe = suggestedRecipe(taskNamed(task), model);
-            recipe.settings.text = start.recipe().settings.text;
+            recipe.settings.data.text = start.recipe().settings.data.text;
             if (context > 0) recipe.settings.values["context"] = context;
             Trainer(recipe, onOneThread());
         });

@@ -1,4 +1,4 @@
-#include "engine/training/tasks/draws.h"
+#include "engine/data/draws.h"
 #include "tests/training/tasks_test.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "engine/training/tasks/story_writer.h"
+#include "engine/data/story_writer.h"
 #include "tests/training/tasks_test.h"
 
 #include <regex>

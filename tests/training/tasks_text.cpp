@@ -1,5 +1,5 @@
+#include "engine/data/bpe_learner.h"
 #include "engine/system/temporary_folder.h"
-#include "engine/training/tasks/bpe_learner.h"
 #include "tests/training/tasks_test.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ private:
 std::unique_ptr<TaskInstance> textTask(const std::filesystem::path& path, const std::string& tokens, double context,
                                        uint64_t seed = 0) {
     return makeTask(taskNamed("text"),
-                    {.values = {{"context", context}}, .seed = seed, .text = path, .tokens = tokens});
+                    {.values = {{"context", context}}, .seed = seed, .data = {.text = path, .tokens = tokens}});
 }
 
 /// Lines that are all different, with characters of one to four bytes.

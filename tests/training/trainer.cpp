@@ -41,7 +41,7 @@ TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights
     const auto expected = readJsonFile(path + ".losses.json").get<std::vector<double>>();
     REQUIRE(expected.size() == 100);
     Recipe recipe = readRecipe(path + ".recipe.json");
-    std::filesystem::path& text = recipe.settings.text;
+    std::filesystem::path& text = recipe.settings.data.text;
     if (!text.empty() && !text.string().starts_with("builtin:")) text = ATTN_TEST_DIR "/golden/training" / text;
     Trainer trainer(recipe, onOneThread());
     double worst = 0;
@@ -131,7 +131,7 @@ TEST_CASE("training: reversible layers keep as little for many layers as for few
           "[training][gpu]") {
     const auto recipeOf = [](int64_t layers, const char* attention, bool isCheckpointed) {
         Recipe recipe{.task = "text", .batch = 16, .gradientCheckpointing = isCheckpointed};
-        recipe.settings.text = "builtin:stories";
+        recipe.settings.data.text = "builtin:stories";
         recipe.settings.values["context"] = 32;
         recipe.architecture = {.layers = layers, .heads = 2, .width = 32, .attention = attention};
         return recipe;
@@ -224,7 +224,7 @@ TEST_CASE("training: a vocabulary too wide to be measured on 64 rows at once is 
     std::ofstream(path, std::ios::binary) << text;
     Recipe recipe{.task = "text", .batch = 1};
     recipe.architecture = {.layers = 1, .heads = 1, .width = 8};
-    recipe.settings = {.values = {{"context", 512}}, .text = path};
+    recipe.settings = {.values = {{"context", 512}}, .data = {.text = path}};
     Trainer trainer(recipe, onOneThread());
     const int64_t bytes = int64_t{64} * 512 * 2400 * static_cast<int64_t>(sizeof(float));
     CHECK(static_cast<uint64_t>(bytes) > trainer.device().traits().maxStorageBufferRange); // or this tests nothing

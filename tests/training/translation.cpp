@@ -16,7 +16,7 @@ namespace {
 
 std::unique_ptr<TaskInstance> between(const char* task, const char* languages,
                                       std::map<std::string, double, std::less<>> values = {}) {
-    return makeTask(taskNamed(task), {.values = std::move(values), .seed = 3, .languages = languages});
+    return makeTask(taskNamed(task), {.values = std::move(values), .seed = 3, .data = {.languages = languages}});
 }
 
 std::string text(const TaskInstance& task, const std::vector<int32_t>& ids) {
@@ -119,7 +119,7 @@ TEST_CASE("text to text: one model answers each source as its task asks", "[trai
             }
     }
     Recipe recipe = suggestedRecipe(taskNamed("text-to-text"));
-    recipe.settings = {.values = {{"merges", 60}, {"context", 16}}, .seed = 2, .text = folder / "tasks.tsv"};
+    recipe.settings = {.values = {{"merges", 60}, {"context", 16}}, .seed = 2, .data = {.text = folder / "tasks.tsv"}};
     recipe.architecture.layers = 1;
     recipe.architecture.heads = 2;
     recipe.architecture.width = 32;

@@ -11,7 +11,7 @@
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "engine/core/error.h"
-#include "engine/models/bundled.h"
+#include "engine/system/assets.h"
 #include "engine/system/folder.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/metrics.h"

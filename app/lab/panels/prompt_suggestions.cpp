@@ -1,7 +1,7 @@
 #include "app/lab/panels/prompt_suggestions.h"
 
 #include "app/lab/widgets/widget_makers.h"
-#include "engine/models/bundled.h"
+#include "engine/system/assets.h"
 
 #include <QEvent>
 #include <QFile>

@@ -1,7 +1,7 @@
 #include "app/lab/widgets/catalogue_menu.h"
 
 #include "app/lab/widgets/widget_makers.h"
-#include "engine/training/tasks/parallel_text.h"
+#include "engine/data/parallel_text.h"
 
 #include <QLocale>
 

@@ -317,9 +317,9 @@ void RecipeForm::show() {
     adapterControls_->setVisible(startsFromModel());
     trained_->setEnabled(draft_.start.adapters.rank == 0); // adapters leave all parameters as they are
     fromPath_->setText(QString::fromStdString(draft_.start.model));
-    textPath_->setText(QString::fromStdString(draft_.settings.text.string()));
-    translationPath_->setText(QString::fromStdString(draft_.settings.translation.string()));
-    const QStringList pair = QString::fromStdString(draft_.settings.languages).split('-');
+    textPath_->setText(QString::fromStdString(draft_.settings.data.text.string()));
+    translationPath_->setText(QString::fromStdString(draft_.settings.data.translation.string()));
+    const QStringList pair = QString::fromStdString(draft_.settings.data.languages).split('-');
     for (const auto& [box, code] : {std::pair{fromLanguage_, pair.front()}, std::pair{toLanguage_, pair.back()}})
         box->setCurrentIndex(box->findData(code));
     dataPath_->setText(QString::fromStdString(draft_.settings.data.string()));
@@ -355,7 +355,7 @@ void RecipeForm::set(std::string_view id, const RecipeValue& value) {
     field.set(draft_, value);
     if (isOtherModel) {
         draft_.start.hash = draft_.architecture.attention = "";
-        draft_.settings.tokens = startsFromModel() ? kModelTokens : TaskSettings{}.tokens;
+        draft_.settings.data.tokens = startsFromModel() ? kModelTokens : DataSettings{}.tokens;
         if (!startsFromModel()) draft_.start.adapters.rank = 0;
     }
     if (isRank && draft_.start.adapters.rank != 0) draft_.start.trained = StartingPoint{}.trained;
@@ -401,7 +401,7 @@ void RecipeForm::settle() {
                 if (field.describesModel) field.set(recipe, field.value(Recipe{}));
         }
         check(recipe);
-        if (taskNamed(recipe.task).readsText && recipe.settings.text.empty())
+        if (taskNamed(recipe.task).readsText && recipe.settings.data.text.empty())
             problem = tr("Choose a text file, then press Train.");
         else if (taskNamed(recipe.task).readsData && recipe.settings.data.empty())
             problem = tr("Choose a folder of pictures, then press Train.");
@@ -417,7 +417,7 @@ void RecipeForm::settle() {
 void RecipeForm::warnOfUnknown() {
     const Recipe asked = recipe_.value_or(Recipe{});
     const auto subject = [](const Recipe& recipe) {
-        return std::tuple(recipe.start.model, recipe.settings.text, recipe.settings.tokens, recipe.task,
+        return std::tuple(recipe.start.model, recipe.settings.data.text, recipe.settings.data.tokens, recipe.task,
                           recipe.architecture.attention);
     };
     if (subject(std::exchange(warned_, asked)) == subject(asked)) return;
@@ -426,7 +426,7 @@ void RecipeForm::warnOfUnknown() {
     if (const std::string warning = emptyRowsWarning(asked.architecture); !warning.empty())
         return showSentence(warning_, QString::fromStdString(warning));
     reading_.start<std::string>(
-        asked.settings.text.string(), [asked](const std::atomic<bool>&) { return unknownWarning(asked); },
+        asked.settings.data.text.string(), [asked](const std::atomic<bool>&) { return unknownWarning(asked); },
         [this](const std::variant<std::string, Failure>& found) { // a text that cannot be read is refused by training
             if (const auto* sentence = std::get_if<std::string>(&found); sentence && !sentence->empty())
                 showSentence(warning_, QString::fromStdString(*sentence));

@@ -1,10 +1,11 @@
 #include "engine/core/quoting.h"
+#include "engine/data/text_parts.h"
+#include "engine/data/word_pieces.h"
 #include "engine/io/json_file.h"
 #include "engine/text/utf8.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/hidden_tokens.h"
 #include "engine/training/tasks/readout_task.h"
-#include "engine/training/tasks/text_parts.h"
-#include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -138,11 +139,11 @@ public:
 
 private:
     static Rows read(const TaskValues& values, const TaskSettings& settings) {
-        if (settings.text.empty()) fail("the task needs questions to learn from");
-        const std::string file = readTaskText(kId, settings, {});
+        if (settings.data.text.empty()) fail("the task needs questions to learn from");
+        const std::string file = readTaskText(kId, settings.data, {});
         const size_t first = std::min(file.find_first_not_of(" \t\r\n"), file.size());
         const std::vector<Question> questions =
-            file.substr(first).starts_with('{') ? readSquad(file, settings.text.string()) : readLines(file);
+            file.substr(first).starts_with('{') ? readSquad(file, settings.data.text.string()) : readLines(file);
         std::string train;
         const std::string* last = nullptr;
         bool isValidation = false;
@@ -153,7 +154,7 @@ private:
             train += each.question + '\n';
             if (isOther) train += *each.passage + '\n';
         }
-        Rows rows{.tokenizerJson = wordPieceTokenizer(settings, train, values.integer("vocabulary")),
+        Rows rows{.tokenizerJson = wordPieceTokenizer(settings.data, train, values.integer("vocabulary")),
                   .labels = {"first", "last"}};
         const Tokenizer tokenizer = Tokenizer::fromJson(rows.tokenizerJson);
         if (!tokenizer.beginId() || !tokenizer.endId()) fail("the model has no tokens around a pair of texts");
@@ -161,7 +162,7 @@ private:
         std::string_view passage; // of the question before
         last = nullptr;
         for (const Question& each : questions) {
-            settings.stopPoint();
+            settings.data.stopPoint();
             if (std::exchange(last, each.passage.get()) != each.passage.get()) {
                 passage = beginningOf(*each.passage, tokenizer, context);
                 isValidation = isForValidation(*each.passage);

@@ -1,7 +1,8 @@
+#include "engine/data/text_parts.h"
+#include "engine/data/word_pieces.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/hidden_tokens.h"
 #include "engine/training/tasks/readout_task.h"
-#include "engine/training/tasks/text_parts.h"
-#include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
 
@@ -49,10 +50,10 @@ public:
 
 private:
     static Rows read(const TaskValues& values, const TaskSettings& settings) {
-        if (settings.text.empty())
+        if (settings.data.text.empty())
             failParameter(kId, "text", "the task needs labelled texts to learn from",
                           "choose a file with a label, a tab and a text on each line");
-        const std::string file = readTaskText(kId, settings, {});
+        const std::string file = readTaskText(kId, settings.data, {});
         const std::vector<Labelled> examples = readLines(file);
         std::set<std::string_view> classes;
         std::string train;
@@ -63,11 +64,11 @@ private:
         if (classes.size() < 2 || classes.size() > kMostClasses)
             failParameter(kId, "text", fmt::format("the file has {} different labels", classes.size()),
                           fmt::format("choose a file with 2 to {}", kMostClasses));
-        Rows rows{.tokenizerJson = wordPieceTokenizer(settings, train, values.integer("vocabulary")),
+        Rows rows{.tokenizerJson = wordPieceTokenizer(settings.data, train, values.integer("vocabulary")),
                   .labels = {classes.begin(), classes.end()}};
         const Tokenizer tokenizer = Tokenizer::fromJson(rows.tokenizerJson);
         for (const Labelled& each : examples) {
-            settings.stopPoint();
+            settings.data.stopPoint();
             const auto context = static_cast<size_t>(values.integer("context"));
             Encoding encoding = tokenizer.encode(beginningOf(each.text, context));
             shorten(encoding, tokenizer, context);

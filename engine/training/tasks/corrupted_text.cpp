@@ -1,7 +1,7 @@
+#include "engine/data/draws.h"
+#include "engine/data/text_corpus.h"
+#include "engine/data/tokenizer_json.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/tasks/draws.h"
-#include "engine/training/tasks/text_corpus.h"
-#include "engine/training/tasks/tokenizer_json.h"
 
 #include <fmt/format.h>
 
@@ -116,7 +116,7 @@ class SpanCorruption : public CorruptedText {
 public:
     static constexpr std::string_view kId = "span-corruption";
     SpanCorruption(const TaskValues& values, const TaskSettings& settings)
-        : CorruptedText(readTextCorpus(kId, settings, sentinels(Noise(values).spans)), kId, values, settings.seed,
+        : CorruptedText(readTextCorpus(kId, settings.data, sentinels(Noise(values).spans)), kId, values, settings.seed,
                         static_cast<int>(Noise(values).tokens + Noise(values).spans) + 1,
                         values.integer("context") - static_cast<int>(Noise(values).tokens - Noise(values).spans)) {}
 
@@ -148,8 +148,8 @@ class Denoising : public CorruptedText {
 public:
     static constexpr std::string_view kId = "denoising";
     Denoising(const TaskValues& values, const TaskSettings& settings)
-        : CorruptedText(readTextCorpus(kId, settings, {"<mask>", std::string(kEndOfText)}), kId, values, settings.seed,
-                        values.integer("context") + 1,
+        : CorruptedText(readTextCorpus(kId, settings.data, {"<mask>", std::string(kEndOfText)}), kId, values,
+                        settings.seed, values.integer("context") + 1,
                         values.integer("context") - static_cast<int>(Noise(values).tokens - Noise(values).spans)) {}
 
 private:

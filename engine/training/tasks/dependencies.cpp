@@ -1,10 +1,10 @@
 #include "engine/attention/position/dependency_tree.h"
+#include "engine/data/draws.h"
+#include "engine/data/tokenizer_json.h"
 #include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/tasks/draws.h"
 #include "engine/training/tasks/readout_task.h"
 #include "engine/training/tasks/sequence_task.h"
-#include "engine/training/tasks/tokenizer_json.h"
 
 #include <array>
 #include <numeric>

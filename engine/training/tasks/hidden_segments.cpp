@@ -1,8 +1,9 @@
+#include "engine/data/draws.h"
+#include "engine/data/word_pieces.h"
 #include "engine/training/recipe.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/tasks/draws.h"
-#include "engine/training/tasks/word_pieces.h"
+#include "engine/training/tasks/hidden_tokens.h"
 
 #include <fmt/format.h>
 
@@ -153,7 +154,7 @@ private:
 };
 
 std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<HiddenSegments>(readWordPieces(kId, settings, values.integer("vocabulary")), values,
+    return std::make_unique<HiddenSegments>(readWordPieces(kId, settings.data, values.integer("vocabulary")), values,
                                             settings.seed);
 }
 

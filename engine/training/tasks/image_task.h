@@ -1,7 +1,7 @@
 #pragma once
 
+#include "engine/data/draws.h"
 #include "engine/io/image_preprocessing.h"
-#include "engine/training/tasks/draws.h"
 #include "engine/training/tasks/task.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "engine/core/error.h"
+#include "engine/data/image_data.h"
 #include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/tasks/image_data.h"
 #include "engine/training/tasks/image_task.h"
 
 #include <array>
@@ -57,29 +57,29 @@ private:
 std::unique_ptr<ImageTaskInstance> makeFashion(const TaskValues& values, const TaskSettings& settings) {
     constexpr const char* kPackaged = "/usr/share/datasets/fashion-mnist"; // of Debian's dataset-fashion-mnist
     std::error_code error;
-    if (settings.data.empty() && !std::filesystem::is_directory(kPackaged, error))
+    if (settings.data.pictures.empty() && !std::filesystem::is_directory(kPackaged, error))
         throw Error({.what = "the pictures of Fashion-MNIST are missing",
                      .where = kPackaged,
                      .hint = "install the package dataset-fashion-mnist, or choose the folder with its four files"});
-    ImageData data = readImageData(settings.data.empty() ? kPackaged : settings.data, {});
+    ImageData data = readImageData(settings.data.pictures.empty() ? kPackaged : settings.data.pictures, {});
     const std::vector<std::string> names{"T-shirt/top", "trouser", "pullover", "dress", "coat",
                                          "sandal",      "shirt",   "sneaker",  "bag",   "ankle boot"};
     if (data.names.size() != names.size() || data.channels != 1)
         throw Error({.what = "does not contain the ten classes of Fashion-MNIST",
-                     .where = settings.data.string(),
+                     .where = settings.data.pictures.string(),
                      .hint = "use the task 'images' for other pictures"});
     data.names = names;
     return std::make_unique<StoredImages>(std::move(data), augmentationOf(values), settings.seed);
 }
 
 std::unique_ptr<ImageTaskInstance> makeImages(const TaskValues& values, const TaskSettings& settings) {
-    if (settings.data.empty())
+    if (settings.data.pictures.empty())
         throw Error(
             {.what = "no folder of pictures is given",
              .where = "task images",
              .hint = "choose a folder with IDX files (MNIST), CIFAR-10's binary batches, or one folder per class"});
     const int64_t size = values.integer("size");
-    return std::make_unique<StoredImages>(readImageData(settings.data, {size, size}), augmentationOf(values),
+    return std::make_unique<StoredImages>(readImageData(settings.data.pictures, {size, size}), augmentationOf(values),
                                           settings.seed);
 }
 

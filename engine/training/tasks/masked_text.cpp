@@ -1,6 +1,7 @@
+#include "engine/data/draws.h"
+#include "engine/data/word_pieces.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/tasks/draws.h"
-#include "engine/training/tasks/word_pieces.h"
+#include "engine/training/tasks/hidden_tokens.h"
 
 #include <fmt/format.h>
 
@@ -115,8 +116,8 @@ private:
 class MaskedText : public HiddenText {
 public:
     MaskedText(const TaskValues& values, const TaskSettings& settings)
-        : HiddenText(kId, readWordPieces(kId, settings, values.integer("vocabulary")), values, values.real("hidden"),
-                     settings.seed) {}
+        : HiddenText(kId, readWordPieces(kId, settings.data, values.integer("vocabulary")), values,
+                     values.real("hidden"), settings.seed) {}
 
 private:
     void hide(Row& row, std::span<const size_t> places, size_t count, Draws& draws) const override {
@@ -130,7 +131,7 @@ private:
 class PermutedText : public HiddenText {
 public:
     PermutedText(const TaskValues& values, const TaskSettings& settings)
-        : HiddenText(kPermutedId, readWordPieces(kPermutedId, settings, values.integer("vocabulary")), values,
+        : HiddenText(kPermutedId, readWordPieces(kPermutedId, settings.data, values.integer("vocabulary")), values,
                      1.0 / values.integer("parts"), settings.seed) {}
 
 private:

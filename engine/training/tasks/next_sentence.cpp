@@ -1,8 +1,9 @@
+#include "engine/data/draws.h"
+#include "engine/data/text_parts.h"
+#include "engine/data/word_pieces.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/tasks/draws.h"
+#include "engine/training/tasks/hidden_tokens.h"
 #include "engine/training/tasks/readout_task.h"
-#include "engine/training/tasks/text_parts.h"
-#include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
 
@@ -61,13 +62,13 @@ struct Corpus {
 };
 
 Corpus read(const TaskValues& values, const TaskSettings& settings) {
-    if (settings.text.empty()) failParameter(kId, "text", "the task needs a text to learn from", kRemedy);
-    if (settings.text == kBuiltinStories)
+    if (settings.data.text.empty()) failParameter(kId, "text", "the task needs a text to learn from", kRemedy);
+    if (settings.data.text == kBuiltinStories)
         failParameter(kId, "text",
                       fmt::format("each line of {} is a story of its own, so that none follows from the one before",
                                   kBuiltinStories),
                       kRemedy);
-    const std::string text = readTaskText(kId, settings, kRemedy);
+    const std::string text = readTaskText(kId, settings.data, kRemedy);
     const size_t end = text.find('\n', text.size() / 10 * 9);
     if (end == std::string::npos)
         failParameter(kId, "text", "the last tenth of the text has no line break",
@@ -76,7 +77,7 @@ Corpus read(const TaskValues& values, const TaskSettings& settings) {
     Corpus corpus{{}, Sentences(train), Sentences(rest)};
     requireDocuments(corpus.train, "the part of the text for training");
     requireDocuments(corpus.validation, "the last tenth of the text, which is for validation,");
-    corpus.tokenizerJson = wordPieceTokenizer(settings, train, values.integer("vocabulary"));
+    corpus.tokenizerJson = wordPieceTokenizer(settings.data, train, values.integer("vocabulary"));
     return corpus;
 }
 

@@ -1,8 +1,8 @@
 #include "engine/core/error.h"
+#include "engine/data/image_data.h"
 #include "engine/io/resample.h"
 #include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/tasks/image_data.h"
 #include "engine/training/tasks/sequence_task.h"
 #include "engine/training/tasks/shape_drawing.h"
 
@@ -158,9 +158,9 @@ private:
 };
 
 std::unique_ptr<TaskInstance> makePixels(const TaskValues& values, const TaskSettings& settings) {
-    if (settings.data.empty()) return std::make_unique<ShapePixels>(values, settings.seed);
+    if (settings.data.pictures.empty()) return std::make_unique<ShapePixels>(values, settings.seed);
     const int64_t size = values.integer("size");
-    return std::make_unique<StoredPixels>(values, readPictures(settings.data, {size, size}), settings.seed);
+    return std::make_unique<StoredPixels>(values, readPictures(settings.data.pictures, {size, size}), settings.seed);
 }
 
 } // namespace

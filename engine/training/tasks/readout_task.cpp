@@ -1,6 +1,6 @@
 #include "engine/training/tasks/readout_task.h"
 
-#include "engine/training/tasks/draws.h"
+#include "engine/data/draws.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "engine/training/tasks/sequence_task.h"
 
-#include "engine/training/tasks/tokenizer_json.h"
+#include "engine/data/tokenizer_json.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/training/tasks/draws.h"
+#include "engine/data/draws.h"
 #include "engine/training/tasks/task.h"
 
 namespace attn {

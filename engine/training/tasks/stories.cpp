@@ -1,8 +1,8 @@
+#include "engine/data/draws.h"
+#include "engine/data/story_writer.h"
+#include "engine/data/tokenizer_json.h"
 #include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/tasks/draws.h"
-#include "engine/training/tasks/story_writer.h"
-#include "engine/training/tasks/tokenizer_json.h"
 
 #include <algorithm>
 #include <array>

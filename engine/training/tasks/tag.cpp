@@ -1,7 +1,8 @@
+#include "engine/data/text_parts.h"
+#include "engine/data/word_pieces.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/hidden_tokens.h"
 #include "engine/training/tasks/readout_task.h"
-#include "engine/training/tasks/text_parts.h"
-#include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
 
@@ -60,10 +61,10 @@ public:
 
 private:
     static Rows read(const TaskValues& values, const TaskSettings& settings) {
-        if (settings.text.empty())
+        if (settings.data.text.empty())
             failParameter(kId, "text", "the task needs tagged sentences to learn from",
                           "choose a file with a word and its tag on each line");
-        const std::string file = readTaskText(kId, settings, {});
+        const std::string file = readTaskText(kId, settings.data, {});
         const std::vector<Sentence> sentences = readSentences(file);
         std::set<std::string_view> tags;
         std::string train;
@@ -74,11 +75,11 @@ private:
         if (tags.size() < 2 || tags.size() > kMostTags)
             failParameter(kId, "text", fmt::format("the file has {} different tags", tags.size()),
                           fmt::format("choose a file with 2 to {}", kMostTags));
-        Rows rows{.tokenizerJson = wordPieceTokenizer(settings, train, values.integer("vocabulary")),
+        Rows rows{.tokenizerJson = wordPieceTokenizer(settings.data, train, values.integer("vocabulary")),
                   .labels = {tags.begin(), tags.end()}};
         const Tokenizer tokenizer = Tokenizer::fromJson(rows.tokenizerJson);
         for (const Sentence& each : sentences) {
-            settings.stopPoint();
+            settings.data.stopPoint();
             (isForValidation(each.text()) ? rows.validation : rows.train)
                 .push_back(rowOf(each, tokenizer, rows.labels, static_cast<size_t>(values.integer("context"))));
         }

@@ -53,10 +53,6 @@ Segments segmentsOf(const Task& task, const TaskSettings& settings) {
     return task.segments({task.params, values});
 }
 
-void failParameter(std::string_view task, std::string_view parameter, std::string what, std::string hint) {
-    throw Error({.what = std::move(what), .where = fmt::format("{}: {}", task, parameter), .hint = std::move(hint)});
-}
-
 void TaskInstance::requireRows(int rows) {
     if (rows < 1)
         throw Error(

@@ -2,6 +2,7 @@
 
 #include "engine/attention/mask/segments.h"
 #include "engine/core/param_values.h"
+#include "engine/data/split.h"
 #include "engine/models/text_readout.h"
 #include "engine/models/written_picture.h"
 #include "engine/text/tokenizer.h"
@@ -16,10 +17,6 @@
 #include <vector>
 
 namespace attn {
-
-/// Examples for training, for decisions during training, and for a single test at the end. The hash of an example
-/// decides its split, so no example is in two splits, whatever the seed.
-enum class Split { Train, Validation, Test };
 
 /// Rows of token ids with what a model should say of them, as Task::readout defines it: targets[i] is the token that
 /// should follow inputs[i], or that inputs[i] hides, or its class, or kIgnored. A row with one class has it as the only
@@ -168,8 +165,5 @@ Segments segmentsOf(const Task& task, const TaskSettings& settings);
 std::unique_ptr<TaskInstance> makeTask(const Task& task, const TaskSettings& settings = {});
 /// Makes a task with pictures. @throws Error naming the parameter and its range, or if the pictures cannot be read
 std::unique_ptr<ImageTaskInstance> makeImageTask(const Task& task, const TaskSettings& settings = {});
-
-/// Throws an error about a parameter that does not fit the others.
-[[noreturn]] void failParameter(std::string_view task, std::string_view parameter, std::string what, std::string hint);
 
 } // namespace attn

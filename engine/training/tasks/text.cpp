@@ -1,6 +1,6 @@
+#include "engine/data/draws.h"
+#include "engine/data/text_corpus.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/tasks/draws.h"
-#include "engine/training/tasks/text_corpus.h"
 
 #include <fmt/format.h>
 
@@ -107,7 +107,7 @@ public:
 
 template <class Instance, const std::string_view& kTask>
 std::unique_ptr<TaskInstance> make(const TaskValues& values, const TaskSettings& settings) {
-    return std::make_unique<Instance>(kTask, readTextCorpus(kTask, settings), values.integer("context"), settings);
+    return std::make_unique<Instance>(kTask, readTextCorpus(kTask, settings.data), values.integer("context"), settings);
 }
 
 } // namespace

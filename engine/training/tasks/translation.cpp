@@ -1,12 +1,12 @@
 #include "engine/training/tasks/translation.h"
 
 #include "engine/core/error.h"
+#include "engine/data/bpe_learner.h"
+#include "engine/data/parallel_text.h"
+#include "engine/data/text_parts.h"
 #include "engine/text/speller.h"
 #include "engine/text/utf8.h"
-#include "engine/training/tasks/bpe_learner.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/tasks/parallel_text.h"
-#include "engine/training/tasks/text_parts.h"
 
 #include <fmt/format.h>
 
@@ -154,7 +154,7 @@ std::string numberWords(std::initializer_list<const Speller*> languages, int dig
 }
 
 std::unique_ptr<TaskInstance> makeNumbers(const TaskValues& values, const TaskSettings& settings) {
-    const auto [from, to] = languagePair("numbers", settings.languages);
+    const auto [from, to] = languagePair("numbers", settings.data.languages);
     const auto source = std::make_shared<const Speller>(from), target = std::make_shared<const Speller>(to);
     const int digits = values.integer("digits");
     const auto draw = [=](Draws& draws) {
@@ -175,7 +175,7 @@ constexpr std::array<Param, 3> kDateParams{{
 }};
 
 std::unique_ptr<TaskInstance> makeDates(const TaskValues& values, const TaskSettings& settings) {
-    const auto [from, to] = languagePair("dates", settings.languages);
+    const auto [from, to] = languagePair("dates", settings.data.languages);
     const auto source = std::make_shared<const Speller>(from), target = std::make_shared<const Speller>(to);
     constexpr int kLastDay = 29584; // 31 December 2050
     const int days = static_cast<int>(values.integer("years") * 365.2425);
@@ -183,7 +183,8 @@ std::unique_ptr<TaskInstance> makeDates(const TaskValues& values, const TaskSett
         const int day = kLastDay - draws.below(days);
         return DrawnPairs::Drawn{{source->date(day), target->date(day)}};
     };
-    return fromSample(std::make_unique<DrawnPairs>(draw, settings.seed), values, kLongestDrawn, settings.stopPoint);
+    return fromSample(std::make_unique<DrawnPairs>(draw, settings.seed), values, kLongestDrawn,
+                      settings.data.stopPoint);
 }
 
 // Parallel text -------------------------------------------------------------------------------------------------------
@@ -213,16 +214,16 @@ std::unique_ptr<TaskInstance> fromList(std::string_view task, std::vector<TextPa
         if (pairs->of(split).empty())
             failParameter(task, "text", fmt::format("the text has no pair for {}", name),
                           "choose a text with at least 100 pairs");
-    return fromSample(std::move(pairs), values, context, settings.stopPoint);
+    return fromSample(std::move(pairs), values, context, settings.data.stopPoint);
 }
 
 std::unique_ptr<TaskInstance> makeTranslation(const TaskValues& values, const TaskSettings& settings) {
-    return fromList("translation", readPairs(settings.text, settings.translation, settings.languages), values,
-                    settings);
+    return fromList("translation", readPairs(settings.data.text, settings.data.translation, settings.data.languages),
+                    values, settings);
 }
 
 std::unique_ptr<TaskInstance> makeTextToText(const TaskValues& values, const TaskSettings& settings) {
-    return fromList("text-to-text", readTasks(settings.text), values, settings);
+    return fromList("text-to-text", readTasks(settings.data.text), values, settings);
 }
 
 } // namespace

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "engine/training/tasks/draws.h"
-#include "engine/training/tasks/parallel_text.h"
+#include "engine/data/draws.h"
+#include "engine/data/parallel_text.h"
+#include "engine/data/tokenizer_json.h"
 #include "engine/training/tasks/task.h"
-#include "engine/training/tasks/tokenizer_json.h"
 
 #include <memory>
 #include <string>

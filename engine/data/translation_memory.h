@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/training/tasks/parallel_text.h"
+#include "engine/data/parallel_text.h"
 
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-#include "engine/training/tasks/tokenizer_json.h"
+#include "engine/data/tokenizer_json.h"
 
 #include "engine/text/byte_alphabet.h"
 

@@ -1,4 +1,4 @@
-#include "engine/training/tasks/gettext_catalogue.h"
+#include "engine/data/gettext_catalogue.h"
 
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"

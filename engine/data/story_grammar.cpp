@@ -1,8 +1,8 @@
-#include "engine/training/tasks/story_grammar.h"
+#include "engine/data/story_grammar.h"
 
 #include "engine/core/error.h"
 #include "engine/io/json_file.h"
-#include "engine/models/bundled.h"
+#include "engine/system/assets.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "engine/training/tasks/draws.h"
+#include "engine/data/draws.h"
 
 #include "engine/core/rng.h"
 

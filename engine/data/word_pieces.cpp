@@ -1,13 +1,12 @@
-#include "engine/training/tasks/word_pieces.h"
+#include "engine/data/word_pieces.h"
 
+#include "engine/data/bpe_learner.h"
+#include "engine/data/story_writer.h"
+#include "engine/data/text_parts.h"
 #include "engine/text/bert_normalizer.h"
 #include "engine/text/bert_vocabulary.h"
 #include "engine/text/pre_tokenizer.h"
 #include "engine/text/text_budget.h"
-#include "engine/training/tasks/bpe_learner.h"
-#include "engine/training/tasks/draws.h"
-#include "engine/training/tasks/story_writer.h"
-#include "engine/training/tasks/text_parts.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +18,6 @@ namespace attn {
 namespace {
 
 constexpr int kStoryCount = 4000;
-constexpr int kSpecialTokens = 5;
 
 std::string storyText() {
     std::string text;
@@ -48,7 +46,7 @@ std::map<std::string, int64_t> countWords(std::string_view text, const StopPoint
 
 } // namespace
 
-std::string readTaskBytes(std::string_view task, const TaskSettings& settings, std::string_view file) {
+std::string readTaskBytes(std::string_view task, const DataSettings& settings, std::string_view file) {
     if (settings.text == kBuiltinStories) return storyText();
     if (settings.text.empty())
         failParameter(task, "text", "the task needs a text to learn from",
@@ -56,19 +54,13 @@ std::string readTaskBytes(std::string_view task, const TaskSettings& settings, s
     return readPersonsFile(settings.text);
 }
 
-std::string readTaskText(std::string_view task, const TaskSettings& settings, std::string_view file) {
+std::string readTaskText(std::string_view task, const DataSettings& settings, std::string_view file) {
     std::string text = withPlainLines(readTaskBytes(task, settings, file));
     requireUtf8(text, settings.text);
     return text;
 }
 
-int32_t hiddenToken(int32_t token, int32_t mask, int vocabulary, Draws& draws) {
-    const int tenth = draws.below(10);
-    if (tenth < 8) return mask;
-    return tenth == 8 ? draws.between(kSpecialTokens, vocabulary - 1) : token;
-}
-
-std::string wordPieceTokenizer(const TaskSettings& settings, std::string_view text, int vocabulary) {
+std::string wordPieceTokenizer(const DataSettings& settings, std::string_view text, int vocabulary) {
     if (settings.tokens == kModelTokens) return settings.modelTokenizer;
     const BertOptions bert;
     std::vector<std::string> tokens{bert.padding, bert.unknown, bert.first, bert.separator, bert.mask};
@@ -78,7 +70,7 @@ std::string wordPieceTokenizer(const TaskSettings& settings, std::string_view te
     return bertTokenizerJson(tokens, bert);
 }
 
-TextCorpus readWordPieces(std::string_view task, const TaskSettings& settings, int vocabulary) {
+TextCorpus readWordPieces(std::string_view task, const DataSettings& settings, int vocabulary) {
     const std::string text = readTaskText(task, settings, "choose a UTF-8 text file");
     const size_t middle = text.size() / 10 * 9, found = text.find('\n', middle);
     if (found == std::string::npos)

@@ -1,13 +1,13 @@
-#include "engine/training/tasks/parallel_text.h"
+#include "engine/data/parallel_text.h"
 
 #include "engine/core/error.h"
+#include "engine/data/gettext_catalogue.h"
+#include "engine/data/text_parts.h"
+#include "engine/data/translation_memory.h"
 #include "engine/io/input_file.h"
 #include "engine/system/environment.h"
 #include "engine/system/folder.h"
 #include "engine/text/utf8.h"
-#include "engine/training/tasks/gettext_catalogue.h"
-#include "engine/training/tasks/text_parts.h"
-#include "engine/training/tasks/translation_memory.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-#include "engine/training/tasks/story_writer.h"
+#include "engine/data/story_writer.h"
 
 #include "engine/core/error.h"
+#include "engine/data/story_grammar.h"
 #include "engine/text/byte_alphabet.h"
 #include "engine/text/pre_tokenizer.h"
-#include "engine/training/tasks/story_grammar.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/training/tasks/draws.h"
+#include "engine/data/draws.h"
 
 #include <string>
 #include <vector>

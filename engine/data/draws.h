@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/training/tasks/task.h"
+#include "engine/data/split.h"
 
 #include <array>
 #include <cstdint>

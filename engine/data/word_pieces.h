@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/training/tasks/task.h"
-#include "engine/training/tasks/text_corpus.h"
+#include "engine/data/data_settings.h"
+#include "engine/data/text_corpus.h"
 
 #include <algorithm>
 #include <string>
@@ -9,40 +9,23 @@
 
 namespace attn {
 
-class Draws;
-
 /// Instead of a file: stories of the task `stories`, which need no text.
 inline constexpr std::string_view kBuiltinStories = "builtin:stories";
 
-inline constexpr Param kVocabularyParam{
-    "vocabulary",
-    "Vocabulary",
-    "Largest number of tokens: special ones, characters, and frequent words and their parts",
-    Param::Kind::Integer,
-    64,
-    30000,
-    1,
-    1000};
-
-/// Reads TaskSettings::text, a file or kBuiltinStories.
+/// Reads DataSettings::text, a file or kBuiltinStories.
 /// @param file what to choose if there is none: "choose a UTF-8 text file"  @throws Error naming the file
-std::string readTaskBytes(std::string_view task, const TaskSettings& settings, std::string_view file);
+std::string readTaskBytes(std::string_view task, const DataSettings& settings, std::string_view file);
 /// The same for a text that must be UTF-8. @throws Error naming the line that is not
-std::string readTaskText(std::string_view task, const TaskSettings& settings, std::string_view file);
+std::string readTaskText(std::string_view task, const DataSettings& settings, std::string_view file);
 
 /// The tokenizer.json of a text: that of the model from which training starts, if the settings say so, else word pieces
 /// as BERT has them, learned from the text.
 /// @param vocabulary largest number of tokens
-std::string wordPieceTokenizer(const TaskSettings& settings, std::string_view text, int vocabulary);
+std::string wordPieceTokenizer(const DataSettings& settings, std::string_view text, int vocabulary);
 
 /// Reads a text for a model that fills in hidden tokens: the last tenth of its lines is for validation. The vocabulary,
 /// unless it is that of a model, is learned from the others. @throws Error naming the file or the setting
-TextCorpus readWordPieces(std::string_view task, const TaskSettings& settings, int vocabulary);
-
-/// What stands for a hidden token: in 80 % of cases the mask, in 10 % any other token, in 10 % the token itself.
-/// @param vocabulary number of tokens, the first of which are BERT's special ones
-/// @source Devlin et al. 2019, arXiv:1810.04805, section 3.1
-int32_t hiddenToken(int32_t token, int32_t mask, int vocabulary, Draws& draws);
+TextCorpus readWordPieces(std::string_view task, const DataSettings& settings, int vocabulary);
 
 /// Calls a function with each line of a text, without its end.
 template <class Take> void forEachLine(std::string_view text, const Take& take) {

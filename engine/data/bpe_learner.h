@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/core/stop_point.h"
-#include "engine/training/tasks/tokenizer_json.h"
+#include "engine/data/tokenizer_json.h"
 
 #include <map>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "engine/training/tasks/text_parts.h"
+#include "engine/data/text_parts.h"
 
 #include "engine/core/error.h"
 #include "engine/io/input_file.h"

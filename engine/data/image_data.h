@@ -1,7 +1,7 @@
 #pragma once
 
+#include "engine/data/split.h"
 #include "engine/io/image.h"
-#include "engine/training/tasks/task.h"
 
 #include <array>
 #include <cstdint>

@@ -1,9 +1,9 @@
-#include "engine/training/tasks/bpe_learner.h"
+#include "engine/data/bpe_learner.h"
 
+#include "engine/data/text_parts.h"
 #include "engine/text/byte_alphabet.h"
 #include "engine/text/pre_tokenizer.h"
 #include "engine/text/utf8.h"
-#include "engine/training/tasks/text_parts.h"
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
-#include "engine/training/tasks/image_data.h"
+#include "engine/data/image_data.h"
 
 #include "engine/core/error.h"
+#include "engine/data/draws.h"
 #include "engine/io/decode_image.h"
 #include "engine/io/idx.h"
 #include "engine/io/resample.h"
 #include "engine/system/folder.h"
-#include "engine/training/tasks/draws.h"
 
 #include <fmt/format.h>
 

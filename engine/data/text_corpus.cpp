@@ -1,10 +1,10 @@
-#include "engine/training/tasks/text_corpus.h"
+#include "engine/data/text_corpus.h"
 
 #include "engine/core/error.h"
+#include "engine/data/bpe_learner.h"
+#include "engine/data/text_parts.h"
+#include "engine/data/word_pieces.h"
 #include "engine/text/utf8.h"
-#include "engine/training/tasks/bpe_learner.h"
-#include "engine/training/tasks/text_parts.h"
-#include "engine/training/tasks/word_pieces.h"
 
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ TextCorpus asBytes(std::string_view text, const std::vector<std::string>& specia
 }
 
 /// @param tokenizerJson empty: merges are learned from the training part
-TextCorpus asPieces(std::string_view text, int merges, std::string tokenizerJson, const TaskSettings& settings,
+TextCorpus asPieces(std::string_view text, int merges, std::string tokenizerJson, const DataSettings& settings,
                     const std::vector<std::string>& specials) {
     const size_t end = endOfTrain(text, settings.text);
     if (tokenizerJson.empty())
@@ -84,7 +84,7 @@ TextCorpus asPieces(std::string_view text, int merges, std::string tokenizerJson
 
 } // namespace
 
-TextCorpus readTextCorpus(std::string_view task, const TaskSettings& settings,
+TextCorpus readTextCorpus(std::string_view task, const DataSettings& settings,
                           const std::vector<std::string>& specials) {
     constexpr std::string_view kBpe = "bpe:";
     constexpr int kMostMerges = 50000;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/training/tasks/task.h"
+#include "engine/data/data_settings.h"
 
 #include <string>
 #include <string_view>
@@ -14,11 +14,11 @@ struct TextCorpus {
     std::vector<int32_t> train{}, validation{};
 };
 
-/// Reads TaskSettings::text and cuts it into tokens as TaskSettings::tokens says. The first 90 % are for training;
+/// Reads DataSettings::text and cuts it into tokens as DataSettings::tokens says. The first 90 % are for training;
 /// merges of BPE are learned from them.
 /// @param task id, for messages  @param specials special tokens, which have the last ids
 /// @throws Error naming the file or the setting, the problem and the remedy
-TextCorpus readTextCorpus(std::string_view task, const TaskSettings& settings,
+TextCorpus readTextCorpus(std::string_view task, const DataSettings& settings,
                           const std::vector<std::string>& specials = {});
 
 } // namespace attn

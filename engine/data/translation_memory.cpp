@@ -1,4 +1,4 @@
-#include "engine/training/tasks/translation_memory.h"
+#include "engine/data/translation_memory.h"
 
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
