@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
+#include "engine/io/refuse_file.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ namespace {
 constexpr const char* kFetchAgain = "fetch the file again, or choose another catalogue";
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string what, const char* hint = kFetchAgain) {
-    throw Error({.what = std::move(what), .where = path.string(), .hint = hint});
+    refuseFile(path, std::move(what), hint);
 }
 
 std::string lowerCase(std::string_view text) {

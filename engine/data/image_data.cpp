@@ -4,6 +4,7 @@
 #include "engine/data/draws.h"
 #include "engine/io/decode_image.h"
 #include "engine/io/idx.h"
+#include "engine/io/refuse_file.h"
 #include "engine/io/resample.h"
 #include "engine/system/folder.h"
 
@@ -21,10 +22,6 @@ namespace fs = std::filesystem;
 constexpr size_t kMostForValidation = 5000;
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 constexpr int kMostClasses = 1000;
-
-[[noreturn]] void fail(const fs::path& path, std::string what, std::string hint) {
-    throw Error({.what = std::move(what), .where = path.string(), .hint = std::move(hint)});
-}
 
 std::vector<uint32_t>& splitOf(ImageData& data, Split split) { return data.splits[static_cast<size_t>(split)]; }
 
@@ -58,21 +55,21 @@ void addIdx(ImageData& data, const fs::path& folder, const std::string& part) {
                    labelFile = idxFile(folder, part + "-labels", "idx1");
     for (const auto& [file, kind] : {std::pair{imageFile, "images-idx3"}, std::pair{labelFile, "labels-idx1"}})
         if (file.empty())
-            fail(folder, fmt::format("has no file {}-{}-ubyte, plain or gzipped", part, kind),
+            refuseFile(folder, fmt::format("has no file {}-{}-ubyte, plain or gzipped", part, kind),
                  "a folder of MNIST needs four files: images and labels of train and t10k");
     const IdxArray images = readIdx(imageFile), labels = readIdx(labelFile);
     if (images.extents.size() != 3)
-        fail(imageFile, fmt::format("has {} axes instead of three (count, rows, columns)", images.extents.size()),
+        refuseFile(imageFile, fmt::format("has {} axes instead of three (count, rows, columns)", images.extents.size()),
              "choose a file of pictures (idx3)");
     const ImageSize size{images.extents[1], images.extents[2]};
     if (data.pixels.empty()) data.size = size;
     if (size != data.size)
-        fail(imageFile,
+        refuseFile(imageFile,
              fmt::format("has pictures of {} x {} pixels, but the other file has {} x {}", size.width, size.height,
                          data.size.width, data.size.height),
              "take both files from the same data set");
     if (labels.extents.size() != 1 || labels.extents[0] != images.extents[0])
-        fail(labelFile,
+        refuseFile(labelFile,
              fmt::format("has labels for {} pictures but there are {}", labels.extents[0], images.extents[0]),
              "take both files from the same data set");
     data.pixels.insert(data.pixels.end(), images.values.begin(), images.values.end());
@@ -98,11 +95,11 @@ void addCifar(ImageData& data, const fs::path& file) {
     constexpr size_t kArea = 32 * 32, kRecord = 1 + 3 * kArea;
     const std::vector<uint8_t> bytes = readMaybeGzipped(file);
     if (bytes.empty() || bytes.size() % kRecord != 0)
-        fail(file, fmt::format("has {} bytes instead of whole records of {} bytes", bytes.size(), kRecord),
+        refuseFile(file, fmt::format("has {} bytes instead of whole records of {} bytes", bytes.size(), kRecord),
              "fetch the binary version of CIFAR-10 again");
     for (size_t at = 0; at < bytes.size(); at += kRecord) {
         if (bytes[at] > 9)
-            fail(file, fmt::format("contains class {}; CIFAR-10 has 0 to 9", bytes[at]),
+            refuseFile(file, fmt::format("contains class {}; CIFAR-10 has 0 to 9", bytes[at]),
                  "fetch the binary version of CIFAR-10 again");
         data.classes.push_back(bytes[at]);
         for (size_t i = 0; i < kArea; ++i)
@@ -120,7 +117,7 @@ ImageData readCifar(const fs::path& folder) {
     if (const fs::path file = fileOf(folder, {"test_batch.bin"}); !file.empty())
         addCifar(data, file);
     else
-        fail(folder, "has no test_batch.bin", "fetch the binary version of CIFAR-10 again");
+        refuseFile(folder, "has no test_batch.bin", "fetch the binary version of CIFAR-10 again");
     splitInOrder(data, trained);
     return data;
 }
@@ -130,7 +127,7 @@ ImageData readCifar(const fs::path& folder) {
 std::vector<fs::path> sortedEntries(const fs::path& folder, bool folders) {
     std::error_code error, ignored;
     std::vector<fs::path> found = entriesOf(folder, error);
-    if (error) fail(folder, fmt::format("cannot be read: {}", error.message()), "check its permissions");
+    if (error) refuseFile(folder, fmt::format("cannot be read: {}", error.message()), "check its permissions");
     std::erase_if(found, [&](const fs::path& entry) {
         return !(folders ? fs::is_directory(entry, ignored) : fs::is_regular_file(entry, ignored)) ||
                entry.filename().string().starts_with(".");
@@ -146,7 +143,7 @@ void addPictures(ImageData& data, const fs::path& folder, int32_t label, bool is
         const Image picture = resampled(decodeImage(file), data.size, ResampleFilter::Bilinear);
         data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
         if (data.pixels.size() > kMostBytes)
-            fail(folder, "contains more than 1 GiB of pictures at this size",
+            refuseFile(folder, "contains more than 1 GiB of pictures at this size",
                  "choose a smaller size or fewer pictures");
         const auto index = static_cast<uint32_t>(data.classes.size());
         data.classes.push_back(label);
@@ -161,11 +158,11 @@ void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool 
         const std::string name = each.filename().string();
         auto found = std::ranges::find(data.names, name);
         if (found == data.names.end()) {
-            if (isTest) fail(each, "is a class without training pictures", "add pictures of it to train");
+            if (isTest) refuseFile(each, "is a class without training pictures", "add pictures of it to train");
             found = data.names.insert(data.names.end(), name);
         }
         if (data.names.size() > kMostClasses)
-            fail(folder, fmt::format("has more than {} folders", kMostClasses),
+            refuseFile(folder, fmt::format("has more than {} folders", kMostClasses),
                  "choose a folder with one folder per class");
         addPictures(data, each, static_cast<int32_t>(found - data.names.begin()), isTest, hasTest);
     }
@@ -174,7 +171,7 @@ void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool 
 void requireSplits(const ImageData& data, const fs::path& folder) {
     for (const Split split : {Split::Train, Split::Validation, Split::Test})
         if (data.splits[static_cast<size_t>(split)].empty())
-            fail(folder, fmt::format("has only {} pictures, which leaves a split empty", data.classes.size()),
+            refuseFile(folder, fmt::format("has only {} pictures, which leaves a split empty", data.classes.size()),
                  "add more pictures of each class");
 }
 
@@ -185,7 +182,7 @@ ImageData readClassFolders(const fs::path& folder, const ImageSize& size) {
     addClassFolders(data, hasTest ? train : folder, false, hasTest);
     if (hasTest) addClassFolders(data, test, true, true);
     if (data.names.size() < 2)
-        fail(folder, "contains no training pictures",
+        refuseFile(folder, "contains no training pictures",
              "choose a folder with IDX files (MNIST), CIFAR-10's binary batches, or one folder of pictures for each of "
              "at least two classes");
     requireSplits(data, folder);
@@ -217,7 +214,7 @@ Image ImageData::picture(size_t index) const {
 ImageData readImageData(const fs::path& folder, const ImageSize& size) {
     std::error_code error;
     if (!fs::is_directory(folder, error))
-        fail(folder, fs::exists(folder, error) ? "is not a folder" : "there is no such folder",
+        refuseFile(folder, fs::exists(folder, error) ? "is not a folder" : "there is no such folder",
              "choose the folder of the data set");
     if (!idxFile(folder, "train-images", "idx3").empty()) return readIdxFolder(folder);
     if (!fileOf(folder, {"data_batch_1.bin"}).empty()) return readCifar(folder);

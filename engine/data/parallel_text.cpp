@@ -5,6 +5,7 @@
 #include "engine/data/text_parts.h"
 #include "engine/data/translation_memory.h"
 #include "engine/io/input_file.h"
+#include "engine/io/refuse_file.h"
 #include "engine/system/environment.h"
 #include "engine/system/folder.h"
 #include "engine/text/utf8.h"
@@ -25,16 +26,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const fs::path& path, std::string what, std::string hint) {
-    throw Error({.what = std::move(what), .where = path.string(), .hint = std::move(hint)});
-}
-
 /// A text whose lines are examples. @throws Error if it is not UTF-8 or begins with the names of columns
 std::string readLines(const fs::path& path) {
     std::string text = withPlainLines(readPersonsFile(path));
     requireUtf8(text, path);
     if (namesColumns(text.substr(0, text.find('\n'))))
-        fail(path, "line 1 holds the names of columns", "remove the first line");
+        refuseFile(path, "line 1 holds the names of columns", "remove the first line");
     return text;
 }
 
@@ -68,7 +65,7 @@ std::vector<TextPair> readTabs(std::string_view text, const fs::path& path) {
         const size_t tab = line.find('\t');
         if (tab == std::string_view::npos && withoutSpaceAround(line).empty()) continue;
         if (tab == std::string_view::npos)
-            fail(path, fmt::format("line {} has no tab between a text and its translation", number),
+            refuseFile(path, fmt::format("line {} has no tab between a text and its translation", number),
                  "write both on each line, separated by a tab, or choose a second file with the translation");
         const std::string_view rest = line.substr(tab + 1);
         pairs.push_back({std::string(line.substr(0, tab)), std::string(rest.substr(0, rest.find('\t')))});
@@ -97,7 +94,7 @@ std::vector<TextPair> readTaskLines(std::string_view text, const fs::path& path)
         if (withoutSpaceAround(line).empty()) continue;
         const size_t first = line.find('\t'), second = line.find('\t', first + 1);
         if (first == std::string_view::npos || second == std::string_view::npos)
-            fail(path, fmt::format("line {} is not a task, a tab, a text, a tab and an answer", number),
+            refuseFile(path, fmt::format("line {} is not a task, a tab, a text, a tab and an answer", number),
                  "write for example: plural<TAB>house<TAB>houses");
         const std::string_view task = withoutSpaceAround(line.substr(0, first)),
                                source = withoutSpaceAround(line.substr(first + 1, second - first - 1));
@@ -115,7 +112,7 @@ std::vector<TextPair> cleaned(std::vector<TextPair> pairs, const fs::path& path)
         ++number;
         for (std::string* side : {&pair.source, &pair.target}) {
             if (utf8::firstInvalid(*side)) // by an escape or a number, or in a format without lines
-                fail(path, fmt::format("text {} is not UTF-8", number), "choose a file in UTF-8");
+                refuseFile(path, fmt::format("text {} is not UTF-8", number), "choose a file in UTF-8");
             *side = withoutSpaceAround(*side);
         }
     }
@@ -128,7 +125,7 @@ std::vector<TextPair> readTwoFiles(const fs::path& text, const fs::path& transla
     const std::string first = readLines(text), second = readLines(translation);
     const std::vector<std::string_view> sources = linesOf(first), targets = linesOf(second);
     if (sources.size() != targets.size())
-        fail(translation, fmt::format("has {} lines, but the text has {}", targets.size(), sources.size()),
+        refuseFile(translation, fmt::format("has {} lines, but the text has {}", targets.size(), sources.size()),
              "choose two files in which line after line corresponds");
     std::vector<TextPair> pairs;
     for (size_t i = 0; i < sources.size(); ++i) pairs.push_back({std::string(sources[i]), std::string(targets[i])});
@@ -160,7 +157,7 @@ std::vector<TextPair> readPairs(const fs::path& text, const fs::path& translatio
                      .hint = "choose lines with a tab, a TMX file, a catalogue of gettext, or two files"});
     std::vector<TextPair> pairs =
         cleaned(translation.empty() ? readOneFile(text, languages) : readTwoFiles(text, translation), text);
-    if (pairs.empty()) fail(text, "has no text with a translation", "choose a file in which texts have translations");
+    if (pairs.empty()) refuseFile(text, "has no text with a translation", "choose a file in which texts have translations");
     return pairs;
 }
 
@@ -170,7 +167,7 @@ std::vector<TextPair> readTasks(const fs::path& path) {
                      .where = "text",
                      .hint = "write on each line a task, a text and its answer, separated by tabs"});
     std::vector<TextPair> pairs = cleaned(readTaskLines(readLines(path), path), path);
-    if (pairs.empty()) fail(path, "has no text with an answer", "write a task, a text and its answer on each line");
+    if (pairs.empty()) refuseFile(path, "has no text with an answer", "write a task, a text and its answer on each line");
     return pairs;
 }
 

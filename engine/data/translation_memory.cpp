@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
+#include "engine/io/refuse_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,10 +14,6 @@
 
 namespace attn {
 namespace {
-
-[[noreturn]] void refuse(const std::filesystem::path& path, std::string what, const char* hint) {
-    throw Error({.what = std::move(what), .where = path.string(), .hint = hint});
-}
 
 /// "en-us" for "en_US".
 std::string plainTag(std::string_view tag) {
@@ -54,7 +51,7 @@ void parse(pugi::xml_document& document, std::string_view bytes, const std::file
     const auto before = bytes.substr(0, std::min(static_cast<size_t>(result.offset), bytes.size()));
     const std::string place = isUtf16(bytes) ? "" // pugixml counts the bytes of its own UTF-8
                                              : fmt::format(" at line {}", 1 + std::ranges::count(before, '\n'));
-    refuse(path, fmt::format("is not valid XML{} ({})", place, result.description()),
+    refuseFile(path, fmt::format("is not valid XML{} ({})", place, result.description()),
            "fetch the file again, or export it again as TMX 1.4");
 }
 
@@ -75,7 +72,7 @@ std::vector<TextPair> readTranslationMemory(std::string_view bytes, const std::f
     parse(document, bytes, path);
     const pugi::xml_node body = document.child("tmx").child("body");
     if (!body)
-        refuse(path, "is XML but not TMX: it has no body of a tmx element", "choose a file that was exported as TMX");
+        refuseFile(path, "is XML but not TMX: it has no body of a tmx element", "choose a file that was exported as TMX");
 
     std::vector<TextPair> pairs;
     std::set<std::string> tags; // for an error
@@ -92,9 +89,9 @@ std::vector<TextPair> readTranslationMemory(std::string_view bytes, const std::f
         }
         if (source && target) pairs.push_back({textOf(source), textOf(target)});
     }
-    if (pairs.empty() && tags.empty()) refuse(path, "has no texts", "choose a TMX file with translations");
+    if (pairs.empty() && tags.empty()) refuseFile(path, "has no texts", "choose a TMX file with translations");
     if (pairs.empty())
-        refuse(path, fmt::format("has no text in both {} and {}; it has {}", from, to, fmt::join(tags, ", ")),
+        refuseFile(path, fmt::format("has no text in both {} and {}; it has {}", from, to, fmt::join(tags, ", ")),
                "choose two languages of the file");
     return pairs;
 }

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/io/input_file.h"
+#include "engine/io/refuse_file.h"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -15,15 +16,11 @@ namespace {
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 constexpr size_t kPiece = size_t{1} << 20;
 
-[[noreturn]] void fail(const std::filesystem::path& path, std::string what, std::string hint) {
-    throw Error({.what = std::move(what), .where = path.string(), .hint = std::move(hint)});
-}
-
 } // namespace
 
 std::vector<uint8_t> readMaybeGzipped(const std::filesystem::path& path) {
     const InputFile file(path);
-    if (file.sizeBytes() > kMostBytes) fail(path, "is larger than 1 GiB", "choose a smaller data set");
+    if (file.sizeBytes() > kMostBytes) refuseFile(path, "is larger than 1 GiB", "choose a smaller data set");
     std::vector<std::byte> packed(file.sizeBytes());
     file.read(0, packed);
     std::vector<uint8_t> bytes;
@@ -36,7 +33,7 @@ std::vector<uint8_t> readMaybeGzipped(const std::filesystem::path& path) {
     z_stream stream{};
     constexpr int kGzip = 15 + 16;
     if (inflateInit2(&stream, kGzip) != Z_OK)
-        fail(path, "cannot be unpacked: there is not enough memory", "close other programs");
+        refuseFile(path, "cannot be unpacked: there is not enough memory", "close other programs");
     const auto end = [](z_stream* s) { inflateEnd(s); };
     const std::unique_ptr<z_stream, decltype(end)> guard(&stream, end);
     stream.next_in = reinterpret_cast<Bytef*>(packed.data());
@@ -48,11 +45,11 @@ std::vector<uint8_t> readMaybeGzipped(const std::filesystem::path& path) {
         stream.avail_out = static_cast<uInt>(kPiece);
         result = inflate(&stream, Z_NO_FLUSH);
         bytes.resize(done + kPiece - stream.avail_out);
-        if (bytes.size() > kMostBytes) fail(path, "holds more than 1 GiB", "choose a smaller data set");
+        if (bytes.size() > kMostBytes) refuseFile(path, "holds more than 1 GiB", "choose a smaller data set");
         if (result == Z_STREAM_END) break;
         if (result == Z_BUF_ERROR || (result == Z_OK && stream.avail_in == 0 && stream.avail_out > 0))
-            fail(path, "is cut off: the gzipped data ends too early", "fetch the file again");
-        if (result != Z_OK) fail(path, "is damaged: it cannot be unpacked", "fetch the file again");
+            refuseFile(path, "is cut off: the gzipped data ends too early", "fetch the file again");
+        if (result != Z_OK) refuseFile(path, "is damaged: it cannot be unpacked", "fetch the file again");
     }
     return bytes;
 }
@@ -61,12 +58,12 @@ IdxArray readIdx(const std::filesystem::path& path) {
     constexpr const char* kHint = "choose a file of MNIST or Fashion-MNIST, such as train-images-idx3-ubyte.gz";
     constexpr uint8_t kBytes = 0x08;
     const std::vector<uint8_t> bytes = readMaybeGzipped(path);
-    if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0) fail(path, "is not an IDX file", kHint);
+    if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0) refuseFile(path, "is not an IDX file", kHint);
     if (bytes[2] != kBytes)
-        fail(path, fmt::format("holds numbers of type 0x{:02x}, not bytes (0x08)", bytes[2]), kHint);
+        refuseFile(path, fmt::format("holds numbers of type 0x{:02x}, not bytes (0x08)", bytes[2]), kHint);
     const size_t rank = bytes[3], begin = 4 + 4 * rank;
     if (rank < 1 || rank > 4 || bytes.size() < begin)
-        fail(path, fmt::format("has {} axes, but only 1 to 4 can be read", rank), kHint);
+        refuseFile(path, fmt::format("has {} axes, but only 1 to 4 can be read", rank), kHint);
     IdxArray array;
     uint64_t count = 1;
     for (size_t axis = 0; axis < rank; ++axis) {
@@ -75,10 +72,10 @@ IdxArray readIdx(const std::filesystem::path& path) {
         array.extents.push_back(extent);
         count *= std::max<uint64_t>(extent, 1);
         if (extent == 0 || count > kMostBytes)
-            fail(path, fmt::format("has an axis of {}, which no data set has", extent), kHint);
+            refuseFile(path, fmt::format("has an axis of {}, which no data set has", extent), kHint);
     }
     if (bytes.size() - begin != count)
-        fail(path, fmt::format("should hold {} bytes after its header but holds {}", count, bytes.size() - begin),
+        refuseFile(path, fmt::format("should hold {} bytes after its header but holds {}", count, bytes.size() - begin),
              "fetch the file again");
     array.values.assign(bytes.begin() + static_cast<std::ptrdiff_t>(begin), bytes.end());
     return array;
