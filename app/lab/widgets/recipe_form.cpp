@@ -322,7 +322,7 @@ void RecipeForm::show() {
     const QStringList pair = QString::fromStdString(draft_.settings.data.languages).split('-');
     for (const auto& [box, code] : {std::pair{fromLanguage_, pair.front()}, std::pair{toLanguage_, pair.back()}})
         box->setCurrentIndex(box->findData(code));
-    dataPath_->setText(QString::fromStdString(draft_.settings.data.string()));
+    dataPath_->setText(QString::fromStdString(draft_.settings.data.pictures.string()));
     for (const auto& [section, controls] : {std::pair{Section::Model, modelControls_},
                                             {Section::Start, adapterControls_},
                                             {Section::Training, trainingControls_}})
@@ -403,7 +403,7 @@ void RecipeForm::settle() {
         check(recipe);
         if (taskNamed(recipe.task).readsText && recipe.settings.data.text.empty())
             problem = tr("Choose a text file, then press Train.");
-        else if (taskNamed(recipe.task).readsData && recipe.settings.data.empty())
+        else if (taskNamed(recipe.task).readsData && recipe.settings.data.pictures.empty())
             problem = tr("Choose a folder of pictures, then press Train.");
         else
             recipe_ = std::move(recipe);
