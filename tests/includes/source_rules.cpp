@@ -18,7 +18,7 @@ const std::regex kCall("\\b(?:fs|filesystem)::(exists|is_[a-z_]+|status|symlink_
                        "remove_all|rename|copy|copy_file|read_symlink|canonical|weakly_canonical|absolute|relative|"
                        "proximate|current_path|equivalent|last_write_time|permissions|resize_file|space|"
                        "temp_directory_path|directory_iterator|recursive_directory_iterator)\\b");
-constexpr const char* kHome = "engine/core/folder.cpp"; ///< the one source that iterates over a folder
+constexpr const char* kHome = "engine/system/folder.cpp"; ///< the one source that iterates over a folder
 
 /// The arguments of a call: what stands between the parenthesis at `open` and its partner, without closing ones.
 std::string argumentsAt(const std::string& text, size_t open) {

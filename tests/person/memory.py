@@ -140,7 +140,7 @@ class Use:
         self.workspace("Train")
         self.person.click_unless_grey("Reset training", BUTTON)  # grey before the first run
         self.person.click("Train or pause", BUTTON)
-        self.person.reads(r"[Ss]tep ([2-9]\d|[\d,]{3,})", patience=120)
+        self.person.reads(r"[Ss]tep ([2-9]\d|[\d,]{3,})")
         self.person.keys("F6")
         time.sleep(1)
         self.person.click("Samples", TAB)

@@ -18,12 +18,14 @@ def run(*command):
     subprocess.run([str(word) for word in command], check=True)
 
 
-def wait(condition, complaint, patience=90):
-    """The first true answer of the condition. Objects that are closed while they are read count as not there yet."""
-    end = time.time() + patience
-    while time.time() < end:
+def wait(condition, complaint, polls=3000):
+    """The first true answer of the condition. Objects that are closed while they are read count as not there yet. Counts
+    answers of the program and not seconds, since on a busy machine both come slowly."""
+    for _ in range(polls):
         try:
             found = condition()
+        except Missing:
+            raise
         except Exception:
             found = None
         if found:
@@ -122,7 +124,7 @@ class Person:
             return next(thing for thing in things[at:] if thing.getRole() == pyatspi.ROLE_COMBO_BOX)
         return wait(look, f"no list of choices stands beside {label!r}")
 
-    def reads(self, pattern, patience=90):
+    def reads(self, pattern):
         """Waits for a name or text on the screen, and gives the match."""
         pattern = re.compile(pattern)
 
@@ -131,7 +133,7 @@ class Person:
                 found = pattern.search(name_of(thing)) or thing.getRole() in FIELDS and pattern.search(text_of(thing))
                 if found:
                     return found
-        return wait(look, f"nothing on the screen says {pattern.pattern!r}", patience)
+        return wait(look, f"nothing on the screen says {pattern.pattern!r}")
 
     # ---- hands
 
@@ -217,4 +219,4 @@ class Person:
     def leave(self):
         """Closes the window as a person does, and gives the program's exit status."""
         self.keys("ctrl+q")
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=600)
