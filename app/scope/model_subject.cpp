@@ -114,26 +114,36 @@ bool ModelSubject::generate() {
 
 void ModelSubject::reset() {
     notice_.clear();
-    setTokens(prompt_, prompt_.size());
+    setText(beginning(text(), prompt_.size()), prompt_.size());
 }
 
-void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength) {
+TextInput ModelSubject::beginning(TextInput text, size_t length) {
+    text.tokens.resize(std::min(length, text.tokens.size()));
+    text.types.resize(std::min(length, text.types.size()));
+    return text;
+}
+
+void ModelSubject::setText(const TextInput& text, size_t promptLength) {
+    const std::vector<int>& tokens = text.tokens;
     if (tokens.empty()) throw Error({.what = "there are no tokens", .where = name_, .hint = "give some text"});
-    const std::vector<int> old = language_.tokens();
+    const TextInput before = this->text();
+    const std::vector<int>& old = before.tokens;
     const auto same = static_cast<size_t>(std::ranges::mismatch(tokens, old).in1 - tokens.begin());
     if (tokens.size() > static_cast<size_t>(language_.capacity()))
         throw Error(
             {.what = fmt::format("{} tokens do not fit into the context of {}", tokens.size(), language_.capacity()),
              .where = name_,
              .hint = "shorten the text"});
-    const auto promptEnd = tokens.begin() + static_cast<std::ptrdiff_t>(std::min(promptLength, tokens.size()));
-    std::vector<int> prompt(tokens.begin(), promptEnd);
+    TextInput given = beginning(text, promptLength);
+    const std::vector<int> prompt = given.tokens;
     const bool readsPrompt = prompt != prompt_ && !runChanges_.interventions.empty(); // changes may copy values from it
     try {
-        if (readsPrompt) workOut(runChanges_, prompt);
+        language_.setSides(text);
+        if (readsPrompt) workOut(runChanges_, std::move(given));
         language_.hold(tokens, tokens.size() - prompt.size());
     } catch (const Error&) { // a token outside the vocabulary
-        if (readsPrompt) workOut(runChanges_, prompt_);
+        language_.setSides(before);
+        if (readsPrompt) workOut(runChanges_, beginning(before, prompt_.size()));
         language_.hold(old, old.size() - prompt_.size());
         throw;
     }
@@ -144,12 +154,12 @@ void ModelSubject::setTokens(const std::vector<int>& tokens, size_t promptLength
     else
         written_.clear();
     while (written_.size() > glow().size()) written_.pop_back();
-    prompt_ = std::move(prompt);
+    prompt_ = prompt;
     describeText(readsPrompt ? 0 : static_cast<int>(changed));
 }
 
-void ModelSubject::workOut(const Changes& changes, const std::vector<int>& prompt) {
-    language_.setChanges(changes, prompt);
+void ModelSubject::workOut(const Changes& changes, TextInput prompt) {
+    language_.setChanges(changes, std::move(prompt));
     language_.truncate(0);
 }
 
@@ -160,7 +170,7 @@ void ModelSubject::setChanges(const Changes& changes) {
         language_.hold(tokens, tokens.size() - prompt_.size());
     };
     try {
-        workOut(changes, prompt_);
+        workOut(changes, beginning(text(), prompt_.size()));
     } catch (const Error&) {
         runAgain();
         throw;

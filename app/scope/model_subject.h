@@ -37,11 +37,12 @@ public:
     /// generated
     bool generate();
     void reset(); ///< back to the prompt
-    /// Replaces the tokens. Equal tokens at the beginning are not run again.
+    /// Replaces the text. Equal tokens at the beginning are not run again.
     /// @param promptLength the number of tokens that reset() keeps
     /// @throws Error if they do not fit; then nothing changes
-    void setTokens(const std::vector<int>& tokens, size_t promptLength);
+    void setText(const TextInput& text, size_t promptLength);
     const std::vector<int>& tokens() const { return language_.tokens(); }
+    TextInput text() const { return std::get<TextInput>(language_.input()); }
     size_t promptLength() const { return prompt_.size(); }
     /// Runs the model with these changes from now on.
     /// @throws Error if the changes are not possible; then the model runs as before
@@ -59,7 +60,9 @@ public:
 private:
     void describeText(int firstChanged);
     /// Applies changes to a prompt. All tokens are removed.
-    void workOut(const Changes& changes, const std::vector<int>& prompt);
+    void workOut(const Changes& changes, TextInput prompt);
+    /// The beginning of a text, with what belongs to it.
+    static TextInput beginning(TextInput text, size_t length);
 
     LanguageModel& language_;
     Microscope microscope_;

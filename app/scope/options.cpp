@@ -108,6 +108,7 @@ std::variant<Options, Message> parseOptions(std::vector<std::string> arguments) 
         "Messages for --follow (one JSON object of at most 16 MiB per line, nested at most 64 deep; missing keys "
         "keep their values)",
         {{"path, prompt", "model and text to show"},
+         {"types, tree", "with tokens: the type of each, and the dependency tree of the words"},
          {"tokens, promptLength", "the whole text as token ids, and how many of them are the prompt"},
          {"step", "number of tokens to write"},
          {"changes", "all changes to the run, as session files keep them"},

@@ -255,9 +255,11 @@ void Scope::readFollowed() {
 
 void Scope::follow(const MirrorMessage& message) {
     isRunning_ = false;
-    const auto tokensOf = [&](const LanguageModel& model) {
-        if (message.tokens) return *message.tokens;
-        return encodePrompt(model, {.prompt = *message.prompt});
+    const auto textOf = [&](const LanguageModel& model) {
+        if (!message.tokens) return TextInput{.tokens = encodePrompt(model, {.prompt = *message.prompt})};
+        return TextInput{.tokens = *message.tokens,
+                         .types = message.types.value_or(std::vector<int>()),
+                         .parents = message.tree.value_or(std::vector<int>())};
     };
     if (message.path && (*message.path != options_.path || options_.random)) {
         Options wanted = options_;
@@ -268,12 +270,13 @@ void Scope::follow(const MirrorMessage& message) {
         wanted.site = wanted.head = 0;
         wanted.view = descriptorOf(page_->shown()).name;
         open(wanted);
-    } else if (ModelSubject* model = subject_->model(); model && (message.tokens || message.prompt)) {
-        const std::vector<int> tokens = tokensOf(model->language());
+    }
+    if (ModelSubject* model = subject_->model(); model && (message.tokens || message.prompt)) {
+        const TextInput text = textOf(model->language());
         const auto promptLength =
-            static_cast<size_t>(std::max(message.promptLength.value_or(static_cast<int>(tokens.size())), 1));
+            static_cast<size_t>(std::max(message.promptLength.value_or(static_cast<int>(text.tokens.size())), 1));
         renderer_->finishFrame(); // the frame reads buffers that change now
-        if (tokens != model->tokens() || promptLength != model->promptLength()) model->setTokens(tokens, promptLength);
+        if (text != model->text() || promptLength != model->promptLength()) model->setText(text, promptLength);
     }
     for (int i = 0; i < message.step; ++i) step();
     if (ModelSubject* model = subject_->model(); model && message.changes) {

@@ -25,7 +25,7 @@ std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(RunningModel& running,
     for (const bool isEdited : {false, true}) {
         model.bypassEdits(!isEdited);
         model.truncate(0);
-        model.setSource(context.input.source());
+        model.setSides(std::get<TextInput>(context.input));
         model.feed(context.input.tokens());
         std::vector<int>& written = isEdited ? result->after : result->before;
         while (static_cast<int>(written.size()) < length &&

@@ -8,12 +8,10 @@ namespace attn {
 
 /// Tokens for a model of text.
 struct TextInput {
-    std::vector<int> tokens;
+    std::vector<int> tokens{};
     std::vector<int> types{};  ///< token types of the first tokens; those of the others are 0
     std::vector<int> source{}; ///< for a model with an encoder: the tokens that it reads
-    /// The dependency tree of the words: for each the number of the one above it, from 1; 0 for the root. Empty: the
-    /// one of the model's composition, if it has one.
-    std::vector<int> parents{};
+    std::vector<int> parents{}; ///< see GivenText::parents
     bool operator==(const TextInput&) const = default;
 };
 

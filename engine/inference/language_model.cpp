@@ -154,17 +154,13 @@ std::optional<TextClasses> LanguageModel::classes() const {
 std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& isCancelled) {
     require(input);
     truncate(0);
-    setTypes(input.types());
-    setTree(input.parents());
-    setSource(input.source());
+    setSides(std::get<TextInput>(input));
     return feed(input.tokens(), isCancelled) ? logits_ : std::vector<float>();
 }
 
 std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
     require(input);
-    setTypes(input.types());
-    setTree(input.parents());
-    setSource(input.source());
+    setSides(std::get<TextInput>(input));
     const std::span<const int> tokens = input.tokens();
     row = std::min(row, tokens.size() - 1); // the last token gives the logits
     const bool isHeld = tokens_.size() >= row && std::ranges::equal(tokens.first(row), std::span(tokens_).first(row));
@@ -177,7 +173,7 @@ ModelGraph LanguageModel::stepGraph(int64_t queries, int64_t keys) const {
     return buildDecoder(config(), {.queries = queries,
                                    .cacheCapacity = capacity_,
                                    .sourceCapacity = sourceCapacity_,
-                                   .source = wholeRows(std::max<size_t>(sourceTokens_.size(), 1)),
+                                   .source = wholeRows(std::max<size_t>(sides_.source.size(), 1)),
                                    .keys = keys == 0 ? capacity_ : keys,
                                    .recordsQueries = options_.inspects,
                                    .edited = editedHooks()});
@@ -202,8 +198,8 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
         positions[i] = static_cast<int32_t>(first + i);
     }
     if (config().hasEncoder())
-        writePositions(executor, decoder_names::kSource, sourceTokens_.size(), config().encoder.front().context);
-    writeTree(executor, first, parents_);
+        writePositions(executor, decoder_names::kSource, sides_.source.size(), config().encoder.front().context);
+    writeTree(executor, first, sides_.parents);
     writeGates(executor);
     writeEdits(executor, first, tokens.size());
     StepParams params;
@@ -214,20 +210,19 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
 }
 
 TextInput LanguageModel::typed(std::span<const int> tokens) const {
-    const auto known = static_cast<std::ptrdiff_t>(std::min(types_.size(), tokens.size()));
-    return {{tokens.begin(), tokens.end()}, {types_.begin(), types_.begin() + known}, sourceTokens_, parents_};
+    TextInput input = sides_;
+    input.tokens.assign(tokens.begin(), tokens.end());
+    input.types.resize(std::min(input.types.size(), tokens.size()));
+    return input;
 }
 
-void LanguageModel::setTypes(std::vector<int> types) {
-    if (config().tokenTypes == 0) types.clear();
-    if (types != types_) truncate(0);
-    types_ = std::move(types);
-}
-
-void LanguageModel::setTree(std::vector<int> parents) {
-    if (parents == parents_) return;
+void LanguageModel::setSides(TextInput input) {
+    input.tokens.clear();
+    if (config().tokenTypes == 0) input.types.clear();
+    if (input == sides_) return;
     truncate(0);
-    parents_ = std::move(parents);
+    if (input.source != sides_.source) holdsSource_ = false;
+    sides_ = std::move(input);
 }
 
 void LanguageModel::writeTree(GpuExecutor& executor, size_t first, const std::vector<int>& parents) const {
@@ -239,13 +234,6 @@ void LanguageModel::setPrefix(size_t tokens) {
     if (!config().hasPrefix || prefix_ == tokens) return;
     truncate(0);
     prefix_ = tokens;
-}
-
-void LanguageModel::setSource(std::vector<int> tokens) {
-    if (tokens == sourceTokens_) return;
-    truncate(0);
-    sourceTokens_ = std::move(tokens);
-    holdsSource_ = false;
 }
 
 int64_t LanguageModel::rowsAlong(int axis, const TextInput& input) const {

@@ -49,14 +49,10 @@ public:
     const std::vector<int>& tokens() const { return tokens_; }
     /// The same with their types and their tree.
     Input input() const { return typed(tokens_); }
-    /// Sets the types of the tokens to come, from the first one on; those of the others are 0. Clears the tokens if
-    /// their types change.
-    void setTypes(std::vector<int> types);
-    /// Sets the dependency tree of the text, as TextInput::parents. Clears the tokens if it changes.
-    void setTree(std::vector<int> parents);
-    /// Sets the source of a model with an encoder. Clears the tokens if it changes.
-    void setSource(std::vector<int> tokens);
-    const std::vector<int>& sourceTokens() const { return sourceTokens_; }
+    /// Sets what the model reads beside the tokens to come: the types of those from the first one on, the source, the
+    /// tree. Clears the tokens if one of them changes. @param input its tokens are ignored
+    void setSides(TextInput input);
+    const std::vector<int>& sourceTokens() const { return sides_.source; }
     /// The number of rows along the axis of a site's queries, or of its keys.
     int queryCount(int site) const;
     int keyCount(int site) const;
@@ -204,7 +200,8 @@ private:
     std::unique_ptr<Step> sourceStep_;                  ///< of runSource()
     TextInput typed(std::span<const int> tokens) const; ///< tokens from the first one on, with types and tree
 
-    std::vector<int> tokens_, types_, sourceTokens_, parents_;
+    std::vector<int> tokens_;
+    TextInput sides_; ///< see setSides(); its tokens are empty
     int predictAt_ = -1;
     std::optional<size_t> prefix_; ///< of setPrefix()
     size_t firstFed_ = 0;          ///< number of tokens that feed() got first

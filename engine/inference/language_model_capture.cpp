@@ -14,9 +14,7 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
     const std::vector<int>& tokens = input.tokens();
     // A run of the whole leaves caches alone.
     if (isCached_ || tokens != tokens_) truncate(0);
-    setTypes(input.types());
-    setTree(input.parents());
-    setSource(input.source());
+    setSides(std::get<TextInput>(input));
     const std::set<std::string> probes(names.begin(), names.end());
     const auto step = isCached_ ? makeStep(std::ssize(tokens), 0, true, probes) : makeWholeStep(probes, tokens.size());
     if (!isCached_) {

@@ -65,7 +65,7 @@ int64_t LanguageModel::keysFor(size_t tokens) const {
 
 void LanguageModel::runSource() {
     if (holdsSource_) return;
-    const int64_t rows = wholeRows(sourceTokens_.size());
+    const int64_t rows = wholeRows(sides_.source.size());
     if (!sourceStep_ || sourceStep_->source != rows) {
         const ModelGraph graph = buildSource(config(), {.source = rows, .edited = editedHooks()}, sourceCapacity_);
         sourceStep_ = std::make_unique<Step>();
@@ -73,7 +73,7 @@ void LanguageModel::runSource() {
         const std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
         sourceStep_->executor = executorOf(graph, outputs);
     }
-    writeSource(*sourceStep_->executor, sourceTokens_);
+    writeSource(*sourceStep_->executor, sides_.source);
     writeGates(*sourceStep_->executor);
     writeEdits(*sourceStep_->executor, 0, {});
     sourceStep_->executor->run({});
@@ -122,7 +122,7 @@ LanguageModel::Step& LanguageModel::stepFor(size_t tokens, bool isAlone) {
     // Of the steps with rows to spare, the one for a single row has kernels of its own.
     const int64_t queries = isAlone ? 1 : isCached_ ? bucketFor(std::max<size_t>(tokens, 2)) : pieceFor(tokens);
     const int64_t keys = isCached_ ? capacity_ : keysFor(cached_ + static_cast<size_t>(queries));
-    auto& step = currentSteps()[wholeRows(sourceTokens_.size()) << 32 | queries << 16 | keys];
+    auto& step = currentSteps()[wholeRows(sides_.source.size()) << 32 | queries << 16 | keys];
     if (step) return *step;
     std::set<std::string> newestRows; // of every head that runs in a step, for views
     const auto decoder = static_cast<int>(info_.structure.streams.size()) - 1;

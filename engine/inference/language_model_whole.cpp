@@ -18,11 +18,11 @@ int64_t LanguageModel::wholeRows(size_t tokens) const {
 }
 
 std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::string> probes, size_t tokens) {
-    const ModelGraph graph = wholeGraph(wholeRows(tokens), wholeRows(sourceTokens_.size()));
+    const ModelGraph graph = wholeGraph(wholeRows(tokens), wholeRows(sides_.source.size()));
     std::erase_if(probes, [&](const std::string& name) { return !graph.graph->probes().contains(name); });
     auto step = std::make_unique<Step>();
     step->queries = wholeRows(tokens);
-    step->source = wholeRows(sourceTokens_.size());
+    step->source = wholeRows(sides_.source.size());
     std::map<std::string, Tensor> outputs;
     if (graph.logits) outputs.emplace("all_logits", graph.logits);
     if (graph.classes)
@@ -143,7 +143,7 @@ void LanguageModel::readClasses(const GpuExecutor& executor, size_t tokens) {
 
 LanguageModel::Step& LanguageModel::formedStep(size_t tokens) {
     auto& step = currentSteps()[capacity_];
-    if (step && step->queries == wholeRows(tokens) && step->source == wholeRows(sourceTokens_.size())) return *step;
+    if (step && step->queries == wholeRows(tokens) && step->source == wholeRows(sides_.source.size())) return *step;
     std::set<std::string> probes;
     const std::set<std::string> edited = editedHooks();
     for (int site = 0; site < info_.siteCount() && options_.inspects; ++site) {

@@ -120,6 +120,8 @@ struct CellExplanation {
     std::vector<float> residualContribution; ///< [C] contribution through this head's W_O
     std::vector<float> rowScores;            ///< [S] scaled scores of the row, NaN where masked
     std::vector<float> rowProbabilities;     ///< [S]
+
+    CellRequest cell() const { return {site, head, query, key}; }
 };
 
 } // namespace attn

@@ -8,16 +8,6 @@
 
 namespace attn {
 
-/// A picture that a person gives to a model.
-struct GivenPicture {
-    std::shared_ptr<const Image> image{}; ///< null: none
-    std::vector<int> hidden{};            ///< patches replaced by the mean colour, in rising order
-    /// The picture that changes and analyses copy values from; null: none. In changes, an empty text names `image`
-    /// without hidden patches, and any other text names this one.
-    std::shared_ptr<const Image> other{};
-    bool operator==(const GivenPicture&) const = default;
-};
-
 /// The answer of a model to a picture.
 struct PictureAnswer {
     std::shared_ptr<const Image> seen; ///< the picture as the model reads it: resized and cropped

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "engine/core/byte_range.h"
+#include "engine/core/growing_list.h"
+#include "engine/inference/given.h"
 #include "engine/inference/token_limits.h"
 
 #include <optional>
@@ -18,6 +20,7 @@ struct TokenInfo {
     bool isSpecial = false; ///< BOS and the like
     bool isPrompt = false;  ///< typed by the user (or BOS), not generated
     bool isSecond = false;  ///< of the second text of a pair
+    int type = 0;           ///< see TextInput::types
     ByteRange word;         ///< of the prompt, or of the second text: its word. Empty: of neither
     /// Its probability under the sampling settings that generated it; none for the prompt, and if it is not known.
     std::optional<float> probability;
@@ -25,12 +28,10 @@ struct TokenInfo {
 
 /// The token sequence that the key/value cache holds.
 struct Sequence {
-    std::vector<TokenInfo> tokens;
-    std::vector<TokenInfo> source{}; ///< that the encoder reads; empty without one
+    GrowingList<TokenInfo> tokens;
+    GrowingList<TokenInfo> source{}; ///< that the encoder reads; empty without one
     std::string text;                ///< decoded text of all tokens except special tokens
-    std::string prompt;              ///< the prompt text as posted: of a model with an encoder, the source
-    std::string second;              ///< the second text of a pair as posted; empty: none
-    std::vector<int> parents;        ///< the dependency tree as posted: see TextInput::parents
+    GivenText given;                 ///< as posted; of tokens, `text` is what they spell
     int forgotten = 0;               ///< tokens before the first one, which the context no longer holds
     /// A rule that changed the sequence, e.g. "Too long: the model reads the last 485 of 1,381 tokens.".
     std::string notice;
@@ -40,15 +41,16 @@ struct Sequence {
 struct BranchNode {
     int token = -1;
     int parent = -1;
-    std::string text;
+    std::string text{};
     std::optional<float> probability{}; ///< as in TokenInfo; none for the tokens of the prompt
-    std::vector<int> children;
 };
 
 struct BranchTree {
-    std::vector<BranchNode> nodes;
+    GrowingList<BranchNode> nodes; ///< parents before children
     int current = 0;      ///< node of the last token of the sequence
     int promptLength = 0; ///< number of tokens of the whole prompt, wherever the sequence ends
+
+    std::vector<std::vector<int>> children() const; ///< of each node
 };
 
 /// The logits after the last token, or those of a hidden word. Views compute sampling probabilities from them without

@@ -2,6 +2,7 @@
 
 #include "engine/core/storage.h"
 #include "engine/inference/beam_search.h"
+#include "engine/inference/given.h"
 #include "engine/inference/pattern_views.h"
 #include "engine/inference/picture_views.h"
 #include "engine/inference/sampling.h"
@@ -31,11 +32,9 @@ enum class CommandKind : uint8_t {
 struct OpenModelCommand {
     static constexpr CommandKind kKind = CommandKind::Step;
     std::string path;
-    Storage storage = Storage::F32;  ///< of the weights
-    std::string prompt{};            ///< empty: the model's example
-    std::vector<int> promptTokens{}; ///< replaces `prompt` for models without a tokenizer
-    GivenPicture picture{};          ///< for a vision model; empty: none yet
-    /// Without `prompt`: the last prompt that was no example stays or comes back, if the other model's tokens spell it.
+    Storage storage = Storage::F32; ///< of the weights
+    Given given{};                  ///< without a text: the model's example
+    /// Without a text: the last prompt that was no example stays or comes back, if the other model's tokens spell it.
     bool keepsPrompt = false;
     std::string typedBefore{}; ///< that prompt, typed before the program started; unused if there is a newer one
 };
@@ -43,25 +42,19 @@ struct OpenModelCommand {
 /// prompt, the branches and every view stay. Otherwise the checkpoint opens as a model.
 struct ShowWeightsCommand {
     std::shared_ptr<const WeightSet> weights; ///< null: read from `path`
-    std::string path{};              ///< opens the same parameters again: a checkpoint, or the training run's folder
-    std::string run{};               ///< the training run's folder, as the path of a model
-    std::string title{};             ///< title of the checkpoint: "step 250"
-    std::vector<int> promptTokens{}; ///< the prompt if it opens as a model; empty: the model's example
-    std::vector<int> targetTokens{}; ///< with promptTokens: see SetPromptCommand::target
-    std::vector<int> promptTree{};   ///< with promptTokens: see TextInput::parents
-    int64_t step = -1;               ///< of the training run
+    std::string path{};  ///< opens the same parameters again: a checkpoint, or the training run's folder
+    std::string run{};   ///< the training run's folder, as the path of a model
+    std::string title{}; ///< title of the checkpoint: "step 250"
+    GivenText given{};   ///< the prompt if it opens as a model; empty: the model's example
+    int64_t step = -1;   ///< of the training run
 };
 /// Longer prompts are refused. A model reads at most 4096 tokens at a time and forgets those before them.
 inline constexpr size_t kMostPromptBytes = 65536, kMostPromptTokens = 16384;
 /// Replaces the prompt. The model does not run again on leading tokens that the current sequence shares.
 struct SetPromptCommand {
     static constexpr CommandKind kKind = CommandKind::RunValue;
-    std::string text;
-    std::vector<int> tokens{};  ///< replaces `text` if not empty
-    std::string second{};       ///< second text of a pair; empty: none
-    std::vector<int> target{};  ///< with a source in `tokens`: the first tokens of its target, as if they were written
-    std::vector<int> parents{}; ///< see TextInput::parents
-    uint64_t number = 0;        ///< of who posts prompts, rising: see Snapshot::promptNumber
+    GivenText given;
+    uint64_t number = 0; ///< of who posts prompts, rising: see Snapshot::promptNumber
 };
 /// Replaces the picture that a vision model reads.
 struct SetPictureCommand {
@@ -116,11 +109,9 @@ struct RestoreBranchesCommand {
     static constexpr CommandKind kKind = CommandKind::Step;
     std::vector<SavedToken> nodes;
     int current = -1;
-    std::string prompt;
-    int promptLength = 0;       ///< number of tokens, counted from the root, that belong to the prompt
-    std::string second{};       ///< as in SetPromptCommand
-    std::vector<int> parents{}; ///< likewise
-    std::vector<int> source{};  ///< of a model with an encoder: the tokens of the prompt; empty: as it spells them
+    int promptLength = 0; ///< number of tokens, counted from the root, that belong to the prompt
+    GivenText given{};    ///< what the person gave; its tokens were read already
+    std::vector<int> source{}; ///< of a model with an encoder: the tokens of the text; empty: as it spells them
 };
 struct SetSamplingCommand {
     Sampling sampling;

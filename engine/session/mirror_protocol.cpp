@@ -60,6 +60,8 @@ std::string mirrorLine(const MirrorMessage& message) {
     put("path", message.path);
     put("prompt", message.prompt);
     put("tokens", message.tokens);
+    put("types", message.types);
+    put("tree", message.tree);
     put("promptLength", message.promptLength);
     if (message.step > 0) object["step"] = message.step;
     if (message.changes) object["changes"] = Json::parse(changesToJson(*message.changes));
@@ -77,6 +79,8 @@ MirrorMessage parseMirrorLine(const std::string& line) {
     read(object, "path", message.path, isText, "text", line);
     read(object, "prompt", message.prompt, isText, "text", line);
     read(object, "tokens", message.tokens, areInts, "a list of whole numbers", line);
+    read(object, "types", message.types, areInts, "a list of whole numbers", line);
+    read(object, "tree", message.tree, areInts, "a list of whole numbers", line);
     read(object, "promptLength", message.promptLength, isInt, "a whole number", line);
     if (const auto changes = object.find("changes"); changes != object.end() && !changes->is_null())
         message.changes = changesFromJson(changes->dump(-1, ' ', false, Json::error_handler_t::replace));

@@ -21,6 +21,8 @@ struct MirrorMessage {
     std::optional<std::string> path;        ///< path of a model to open
     std::optional<std::string> prompt;      ///< text; ignored if there are tokens
     std::optional<std::vector<int>> tokens; ///< the whole sequence, as ids
+    std::optional<std::vector<int>> types;  ///< with tokens: see TextInput::types; missing: 0
+    std::optional<std::vector<int>> tree;   ///< with tokens: see TextInput::parents; missing: the model's own
     std::optional<int> promptLength;        ///< number of tokens that are prompt; missing: all
     int step = 0;                           ///< number of tokens to generate
     std::optional<Changes> changes;         ///< replace all others; in the format of session files

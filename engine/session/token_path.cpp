@@ -9,20 +9,25 @@
 namespace attn {
 
 int TokenPath::child(int parent, int token, std::optional<float> probability) {
-    for (int candidate : tree_.nodes[static_cast<size_t>(parent)].children) {
-        BranchNode& known = tree_.nodes[static_cast<size_t>(candidate)];
-        if (known.token != token) continue;
-        if (probability) known.probability = probability; // the weights or the temperature may be others by now
-        return candidate;
-    }
     const auto node = static_cast<int>(tree_.nodes.size());
-    tree_.nodes.push_back({.token = token, .parent = parent, .text = {}, .probability = probability, .children = {}});
-    tree_.nodes[static_cast<size_t>(parent)].children.push_back(node);
-    return node;
+    const auto [known, isNew] = known_.try_emplace({parent, token}, node);
+    if (isNew) {
+        std::string text = spell_ ? spell_(token) : std::string();
+        tree_.nodes.push_back(
+            {.token = token, .parent = parent, .text = std::move(text), .probability = probability});
+        return node;
+    }
+    BranchNode same = tree_.nodes[static_cast<size_t>(known->second)];
+    if (probability && same.probability != probability) { // the weights or the temperature may be others by now
+        same.probability = probability;
+        tree_.nodes.replace(static_cast<size_t>(known->second), std::move(same));
+    }
+    return known->second;
 }
 
 void TokenPath::setPrompt(const std::vector<int>& tokens) {
     tree_ = {.nodes = {BranchNode{}}, .current = 0};
+    known_.clear();
     for (int token : tokens) tree_.current = child(tree_.current, token, std::nullopt);
     tree_.promptLength = static_cast<int>(tokens.size());
     promptEnd_ = tree_.current;
@@ -43,7 +48,7 @@ void TokenPath::goTo(int node) {
 void TokenPath::reset() { tree_.current = promptEnd_; }
 
 void TokenPath::restore(const std::vector<SavedToken>& nodes, int current, int promptLength) {
-    TokenPath restored;
+    TokenPath restored(spell_);
     std::vector<int> made;
     for (const auto& [parent, token, probability] : nodes) {
         if (parent < -1 || parent >= static_cast<int>(made.size()))
@@ -59,8 +64,9 @@ void TokenPath::restore(const std::vector<SavedToken>& nodes, int current, int p
                      .hint = "the session file is damaged"});
     restored.tree_.current = current < 0 ? 0 : made[static_cast<size_t>(current)];
     // The prompt was there before all that branches from it.
+    const std::vector<std::vector<int>> children = restored.tree_.children();
     for (; restored.tree_.promptLength < promptLength; ++restored.tree_.promptLength) {
-        const std::vector<int>& next = restored.tree_.nodes[static_cast<size_t>(restored.promptEnd_)].children;
+        const std::vector<int>& next = children[static_cast<size_t>(restored.promptEnd_)];
         if (next.empty()) break;
         restored.promptEnd_ = next.front();
     }

@@ -3,8 +3,11 @@
 #include "engine/inference/sequence.h"
 #include "engine/session/commands.h"
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn {
@@ -12,6 +15,10 @@ namespace attn {
 /// A branch tree and the path to its current node.
 class TokenPath {
 public:
+    using Spell = std::function<std::string(int token)>;
+    TokenPath() = default;
+    explicit TokenPath(Spell spell) : spell_(std::move(spell)) {}
+
     /// Starts a new tree with these tokens as one chain.
     void setPrompt(const std::vector<int>& tokens);
     /// Moves to the child with this token, and creates it if missing. @param probability none: not known
@@ -27,13 +34,14 @@ public:
     /// The number of leading tokens that belong to the prompt. The path may end within the prompt, or leave it.
     int promptLength() const;
     const BranchTree& tree() const { return tree_; }
-    void setText(int node, std::string text) { tree_.nodes[static_cast<size_t>(node)].text = std::move(text); }
 
 private:
     int child(int parent, int token, std::optional<float> probability);
     std::vector<int> nodesTo(int last) const; ///< from the first token
+    Spell spell_; ///< BranchNode::text; none: empty
     BranchTree tree_{.nodes = {BranchNode{}}, .current = 0};
-    int promptEnd_ = 0; ///< node of the last prompt token
+    std::map<std::pair<int, int>, int> known_; ///< the node of a parent's token
+    int promptEnd_ = 0;                        ///< node of the last prompt token
 };
 
 } // namespace attn

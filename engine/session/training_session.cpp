@@ -201,12 +201,12 @@ private:
     }
 
     /// Draws what the views show of a model that trains.
-    void prepareViews(std::shared_ptr<const WeightSet> weights, const ExampleInput& example,
+    void prepareViews(std::shared_ptr<const WeightSet> weights, const GivenText& example,
                       const std::function<bool()>& isEnded) {
         LanguageModel model(makeMemorySource(std::move(weights)), {.device = choice_});
         const bool hasSource = model.info().readsSource;
-        if (hasSource) model.setSource(example.prompt);
-        if (model.feed(hasSource ? example.target : example.prompt, isEnded)) model.patterns().grid(kThumbnail);
+        if (hasSource) model.setSides({.source = example.tokens});
+        if (model.feed(hasSource ? example.target : example.tokens, isEnded)) model.patterns().grid(kThumbnail);
     }
 
     void begin(const Start& start, const std::stop_token& stop) {
@@ -310,10 +310,10 @@ private:
             const auto room = static_cast<size_t>(task.contextLength()) - (source.empty() ? prompt.size() : 1);
             const auto shown = std::span(answer.given).first(isWritten ? std::min(answer.given.size(), room) : 0);
             const std::vector<int32_t>& tokens = source.empty() ? prompt : source;
-            samples->push_back({.prompt = task.tokenizer().decode(tokens, true),
-                                .tokens = tokens,
-                                .written = {shown.begin(), shown.end()},
-                                .parents = parents,
+            samples->push_back({.question = {.text = task.tokenizer().decode(tokens, true),
+                                             .tokens = tokens,
+                                             .target = {shown.begin(), shown.end()},
+                                             .parents = parents},
                                 .expected = task.answerTexts(answer.example, expected),
                                 .given = task.answerTexts(answer.example, answer.given)});
         }

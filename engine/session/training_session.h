@@ -1,8 +1,8 @@
 #pragma once
 
 #include "engine/core/failure.h"
+#include "engine/inference/given.h"
 #include "engine/runtime/device.h"
-#include "engine/training/example_input.h"
 #include "engine/training/image_prediction.h"
 #include "engine/training/metrics.h"
 
@@ -21,10 +21,7 @@ struct WeightSet;
 
 /// An example of the validation split and the model's answer, as texts of tokens.
 struct SampleAnswer {
-    std::string prompt;
-    std::vector<int> tokens{};  ///< of the prompt, or of the source
-    std::vector<int> written{}; ///< the given answer, where the model writes it after the prompt or the source
-    std::vector<int> parents{}; ///< of the prompt: see TextInput::parents
+    GivenText question; ///< with its tokens; the target is the model's answer, where it writes one
     std::vector<std::string> expected, given;
     bool isRight() const { return expected == given; }
 };
@@ -59,7 +56,7 @@ struct TrainingSnapshot {
     int64_t step = 0;
     double secondsPerStep = 0;
     bool isMeasuring = false; ///< the step at work ends with a measurement on held-out examples, which takes a while
-    ExampleInput example;     ///< to show in views
+    GivenText example;        ///< to show in views
     AnswersAtStep answers;    ///< the newest
     /// Those of the steps that were evaluated since the run was opened, up to the newest; of long runs only some.
     std::shared_ptr<const AnswersBySteps> allAnswers = std::make_shared<const AnswersBySteps>();

@@ -4,6 +4,8 @@
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
 #include "engine/session/command_queue.h"
+#include "engine/session/prompt.h"
+#include "engine/session/sequence_builder.h"
 #include "engine/session/session.h"
 #include "engine/session/token_path.h"
 
@@ -77,20 +79,11 @@ private:
     /// Makes a loaded model the open one, and destroys the old one.
     void adopt(std::unique_ptr<RunningModel> model, const std::string& path);
     void describe(const std::string& path, const std::string& name); ///< publishes the description of the model
-    /// The text that a person gave, and its tokens before any are written.
-    struct Prompt {
-        std::string text;
-        std::string second{};       ///< of a pair; empty: none
-        Encoding encoding{};        ///< no ranges and types: not known
-        std::vector<int> parents{}; ///< see TextInput::parents
-        std::vector<int> source{};  ///< the tokens of the text, if an encoder reads it: the target then has one token
-        std::string note{};         ///< what a person should know of how it was read; empty: nothing
-    };
     /// @throws Error if the model cannot read the text, or no second text
-    Prompt encoded(std::string text, std::string second) const;
+    Prompt encoded(GivenText given) const;
     /// The prompt of a saved session. @param tokens its tokens, whose text it is
     Prompt restored(const RestoreBranchesCommand& command, const std::vector<int>& tokens) const;
-    Prompt sourcePrompt(std::string text, std::vector<int> source) const; ///< for a model with an encoder
+    Prompt sourcePrompt(GivenText given, std::vector<int> source) const; ///< for a model with an encoder
     void checkToken(int token, const char* where, const char* hint); ///< @throws Error if it is outside the vocabulary
     size_t forgotten(size_t tokens) const; ///< number of oldest tokens that do not fit into the context
     bool isCurrent() const;                ///< whether the model has run exactly the current branch
@@ -100,13 +93,14 @@ private:
     std::vector<int> promptTokens() const; ///< of the current path
     std::string textOf(int token) const;   ///< as BranchNode::text
     /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
-    void moveTo(TokenPath path, Prompt prompt);
+    void moveTo(TokenPath path, std::shared_ptr<const Prompt> prompt);
+    TokenPath emptyPath() const;
     void tellPrefix(size_t dropped); ///< says which tokens a model may read in both directions: those of the prompt
-    /// Runs the current branch and updates all views. @param cell to explain again; no value: clears the explanation
     /// How many of the last tokens of the path run one by one: those that are in the cache so, and a short continuation
     /// that one comes back to, which then has the numbers that it had when it was written.
     size_t alone(std::span<const int> tokens);
-    void runPath(const std::optional<CellRequest>& cell = std::nullopt);
+    void runPath();     ///< runs the current branch and updates all views
+    void refreshCell(); ///< explains the cell again, if there is one and the text still has it
     void runPicture();                               ///< runs the picture, if there is one, and its original run
     std::shared_ptr<const PictureAnswer> answered(); ///< @pre there is a picture
     std::vector<float> givenPatches();               ///< of the picture with its hidden patches
@@ -146,14 +140,15 @@ private:
     DeviceChoice choice_;
     std::unique_ptr<RunningModel> model_;
     TokenPath path_;
-    Prompt prompt_;
+    std::shared_ptr<const Prompt> prompt_; ///< null: there is no text
+    SequenceBuilder sequence_;
     std::string example_;   ///< the prompt that the model opened with, unless somebody asked for it
     std::string lastTyped_; ///< the last prompt that is no example
     GivenPicture given_;
     struct LostInput {
         std::string model; ///< path
         TokenPath path;
-        Prompt prompt;
+        std::shared_ptr<const Prompt> prompt;
         std::shared_ptr<const GivenPicture> picture;
     };
     /// The input when the device was lost. Opening the same model again restores it.

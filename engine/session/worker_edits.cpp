@@ -31,10 +31,10 @@ void Session::Worker::workOut(const Changes& changes) {
                                   readsPictures ? otherPicture() : std::nullopt);
     }
     std::vector<int> prompt = promptTokens();
-    std::vector<int> types = prompt_.encoding.types;
-    types.resize(std::min(types.size(), prompt.size()));
-    text().setChanges(changes,
-                      TextInput{.tokens = std::move(prompt), .types = std::move(types), .parents = prompt_.parents});
+    TextInput input = prompt_ ? sidesOf(*prompt_) : TextInput{};
+    input.types.resize(std::min(input.types.size(), prompt.size()));
+    input.tokens = std::move(prompt);
+    text().setChanges(changes, std::move(input));
 }
 
 void Session::Worker::runAgain() {
@@ -177,9 +177,7 @@ Session::Worker::analysed(const Analysis& analysis, bool unedited,
     const size_t written = given.isText() ? text().written() : 0;
     const auto feed = [&] { // the cache of a model of text, which views and some analyses read
         if (!given.isText()) return;
-        text().setTypes(given.types());
-        text().setTree(given.parents());
-        text().setSource(given.source());
+        text().setSides(std::get<TextInput>(given));
         text().truncate(0);
         text().hold(given.tokens(), written);
     };

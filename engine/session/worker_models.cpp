@@ -16,17 +16,17 @@ void Session::Worker::on(const OpenModelCommand& command) {
     ++next_.openings;
     publish();
     rememberTyped();
-    if (!command.keepsPrompt && command.promptTokens.empty()) lastTyped_.clear(); // but a run may train in between
+    if (!command.keepsPrompt && command.given.text.tokens.empty()) lastTyped_.clear(); // but a run may train in between
     if (lastTyped_.empty() && command.keepsPrompt) lastTyped_ = command.typedBefore;
     const std::string typed = command.keepsPrompt ? lastTyped_ : std::string();
     adopt(load(openSource(command.path), command.path, command.storage), command.path);
 
-    const bool keepsPrompt = command.prompt.empty() && !next_.readsPictures() && canSpell(typed);
-    const bool namesPrompt = keepsPrompt || !command.prompt.empty() || !command.promptTokens.empty();
+    const bool keepsPrompt = command.given.text.text.empty() && !next_.readsPictures() && canSpell(typed);
+    const bool namesPrompt = keepsPrompt || !command.given.text.empty();
     const bool isAgain = lostInput_ && lostInput_->model == command.path;
     if (next_.readsPictures()) {
-        const bool isLost = isAgain && lostInput_->picture && !command.picture.image;
-        on(SetPictureCommand{isLost ? *lostInput_->picture : command.picture});
+        const bool isLost = isAgain && lostInput_->picture && !command.given.picture.image;
+        on(SetPictureCommand{isLost ? *lostInput_->picture : command.given.picture});
         lostInput_.reset();
         return;
     }
@@ -34,16 +34,18 @@ void Session::Worker::on(const OpenModelCommand& command) {
     lostInput_.reset();
     const std::string example = text().source().example();
     if (namesPrompt || !example.empty()) {
-        on(SetPromptCommand{keepsPrompt ? typed : namesPrompt ? command.prompt : example, command.promptTokens});
-        example_ = command.prompt.empty() && !keepsPrompt ? prompt_.text : std::string();
+        GivenText given = command.given.text;
+        if (keepsPrompt || !namesPrompt) given.text = keepsPrompt ? typed : example;
+        on(SetPromptCommand{std::move(given)});
+        example_ = command.given.text.text.empty() && !keepsPrompt ? prompt_->given.text : std::string();
     } else {
         publish();
     }
 }
 
 void Session::Worker::rememberTyped() {
-    if (!model_ || next_.readsPictures() || !prompt_.second.empty()) return;
-    const std::string& prompt = prompt_.text;
+    if (!model_ || next_.readsPictures() || !prompt_ || !prompt_->given.second.empty()) return;
+    const std::string& prompt = prompt_->given.text;
     if (!prompt.empty() && prompt != example_ && prompt != text().source().example()) lastTyped_ = prompt;
 }
 
@@ -74,6 +76,7 @@ bool Session::Worker::replaceWeights(AnySource& source) {
         }
     }
     forgetSearch();
+    sequence_ = {}; // the tokenizer is replaced too
     auto* open = dynamic_cast<LanguageModel*>(model_.get());
     return open && open->replaceWeights(std::get<std::unique_ptr<ModelSource>>(source));
 }
@@ -100,7 +103,8 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
     path_ = {};
     uneditedTokens_.clear();
     explained_.reset();
-    prompt_ = {};
+    prompt_.reset();
+    sequence_ = {};
     given_ = {};
     if (next_.readsPictures()) return;
     refreshSequence();
@@ -138,9 +142,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
             return runPicture();
         }
         if (path_.tokens().empty()) return publish();
-        const auto cell = next_.explanation;
-        runPath(cell ? std::optional(CellRequest{cell->site, cell->head, cell->query, cell->key}) : std::nullopt);
-        return;
+        return runPath();
     }
     rememberTyped();
     adopt(load(std::move(source), command.path, Storage::F32), command.run);
@@ -148,12 +150,9 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
     describe(command.run, name);
     next_.shown = command;
     const std::string example = next_.readsPictures() ? std::string() : text().source().example();
-    if (command.promptTokens.empty() && example.empty()) return publish();
-    on(SetPromptCommand{.text = example,
-                        .tokens = command.promptTokens,
-                        .target = command.targetTokens,
-                        .parents = command.promptTree});
-    example_ = prompt_.text;
+    if (command.given.empty() && example.empty()) return publish();
+    on(SetPromptCommand{command.given.empty() ? GivenText{.text = example} : command.given});
+    example_ = prompt_->given.text;
 }
 
 std::unique_ptr<RunningModel> Session::Worker::load(AnySource source, const std::string& path, Storage storage) {

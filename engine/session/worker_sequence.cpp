@@ -17,47 +17,33 @@ namespace {
 
 constexpr size_t kLongPrefill = 64; ///< number of tokens from which prefill is announced
 
-/// A note as a sentence.
-std::string sentenceOf(std::string note) {
-    note.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(note.front())));
-    return note + ".";
-}
-
-/// The word of a token in the text that it came from.
-ByteRange wordOf(const Encoding& encoding, size_t token, const Tokenizer& tokenizer) {
-    if (token >= encoding.ranges.size()) return {};
-    const auto isContinued = [&](size_t at) {
-        return at < encoding.ids.size() && tokenizer.continuesWord(encoding.ids[at]);
-    };
-    size_t first = token, last = token;
-    while (first > 0 && isContinued(first)) --first;
-    while (isContinued(last + 1)) ++last;
-    return {encoding.ranges[first].begin, encoding.ranges[last].end};
-}
-
 } // namespace
 
-Session::Worker::Prompt Session::Worker::encoded(std::string text, std::string second) const {
+Prompt Session::Worker::encoded(GivenText given) const {
     const LanguageModel& model = this->text();
-    if (!second.empty() && !model.info().readsPairs)
+    if (!given.second.empty() && !model.info().readsPairs)
         throw Error({.what = "this model reads one text, not a pair",
                      .where = model.info().name,
                      .hint = "remove the second text"});
     const bool readsSource = model.info().readsSource;
     const Tokenizer* tokenizer = readsSource ? model.sourceTokenizer() : model.tokenizer();
-    const Encoding encoding = !tokenizer       ? Encoding{.ids = parseTokenIds(text)}
-                              : second.empty() ? tokenizer->read(text)
-                                               : tokenizer->readPair(text, second);
-    Prompt prompt = readsSource ? sourcePrompt(std::move(text), encoding.ids)
-                                : Prompt{.text = std::move(text), .second = std::move(second), .encoding = encoding};
+    const Encoding encoding = !tokenizer             ? Encoding{.ids = parseTokenIds(given.text)}
+                              : given.second.empty() ? tokenizer->read(given.text)
+                                                     : tokenizer->readPair(given.text, given.second);
+    Prompt prompt = readsSource ? sourcePrompt(std::move(given), encoding.ids)
+                                : Prompt{.given = std::move(given), .encoding = encoding};
     if (tokenizer) prompt.note = tokenizer->noteOn(encoding);
     return prompt;
 }
 
-Session::Worker::Prompt Session::Worker::sourcePrompt(std::string text, std::vector<int> source) const {
-    return {.text = std::move(text),
+Prompt Session::Worker::sourcePrompt(GivenText given, std::vector<int> source) const {
+    return {.given = std::move(given),
             .encoding = {.ids = {static_cast<int>(this->text().config().startToken)}},
             .source = std::move(source)};
+}
+
+TokenPath Session::Worker::emptyPath() const {
+    return TokenPath([this](int token) { return textOf(token); });
 }
 
 void Session::Worker::on(const SetPromptCommand& command) {
@@ -69,27 +55,29 @@ void Session::Worker::on(const SetPromptCommand& command) {
                          .where = "prompt",
                          .hint = "shorten the text, or score it in the Text tab"});
     };
-    check(command.text.size() + command.second.size(), kMostPromptBytes, "bytes");
+    GivenText given = command.given;
+    check(given.text.size() + given.second.size(), kMostPromptBytes, "bytes");
+    const bool readsSource = text().info().readsSource;
     Prompt prompt;
-    if (command.tokens.empty())
-        prompt = encoded(command.text, command.second);
-    else if (const Tokenizer* tokenizer = text().sourceTokenizer(); text().info().readsSource)
-        prompt = sourcePrompt(tokenizer ? tokenizer->decode(command.tokens, true) : command.text, command.tokens);
-    else
-        prompt = {.text = text().tokenizer() ? text().tokenizer()->decode(command.tokens, true) : command.text,
-                  .encoding = {.ids = command.tokens}};
-    prompt.parents = command.parents;
-    const std::vector<int>& tokens = text().info().readsSource ? prompt.source : prompt.encoding.ids;
+    if (given.tokens.empty()) {
+        prompt = encoded(std::move(given));
+    } else {
+        const Tokenizer* tokenizer = readsSource ? text().sourceTokenizer() : text().tokenizer();
+        if (tokenizer) given.text = tokenizer->decode(given.tokens, true);
+        prompt = readsSource ? sourcePrompt(given, given.tokens)
+                             : Prompt{.given = given, .encoding = {.ids = given.tokens}};
+    }
+    const std::vector<int>& tokens = readsSource ? prompt.source : prompt.encoding.ids;
     if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
     check(tokens.size(), kMostPromptTokens, "tokens");
-    for (const std::vector<int>& ids : {prompt.encoding.ids, command.target})
+    for (const std::vector<int>& ids : {prompt.encoding.ids, prompt.given.target})
         for (const int token : ids) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
     text().predictAt(-1);
-    TokenPath path;
+    TokenPath path = emptyPath();
     path.setPrompt(prompt.encoding.ids);
-    for (const int token : command.target) path.take(token, {});
+    for (const int token : std::exchange(prompt.given.target, {})) path.take(token, {});
     hasStaleChanges_ = true;
-    moveTo(std::move(path), std::move(prompt));
+    moveTo(std::move(path), std::make_shared<const Prompt>(std::move(prompt)));
 }
 
 void Session::Worker::checkToken(int token, const char* where, const char* hint) {
@@ -109,7 +97,7 @@ size_t Session::Worker::forgotten(size_t tokens) const {
 
 bool Session::Worker::isCurrent() const {
     const std::vector<int> tokens = path_.tokens();
-    return prompt_.source == text().sourceTokens() &&
+    return (prompt_ ? prompt_->source : std::vector<int>()) == text().sourceTokens() &&
            std::ranges::equal(std::span(tokens).subspan(forgotten(tokens.size())), text().tokens());
 }
 
@@ -123,7 +111,7 @@ void Session::Worker::catchUp() {
     }
 }
 
-void Session::Worker::moveTo(TokenPath path, Prompt prompt) {
+void Session::Worker::moveTo(TokenPath path, std::shared_ptr<const Prompt> prompt) {
     text();
     std::swap(path_, path);
     std::swap(prompt_, prompt);
@@ -156,21 +144,25 @@ size_t Session::Worker::alone(std::span<const int> tokens) {
     return written <= std::min(kMost, tokens.size()) ? written : 0;
 }
 
-void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
+void Session::Worker::refreshCell() {
+    const bool isThere = explained_ && explained_->query < text().queryCount(explained_->site) &&
+                         explained_->key < text().keyCount(explained_->site);
+    next_.explanation = isThere ? std::make_shared<CellExplanation>(explainCell(text(), *explained_)) : nullptr;
+}
+
+void Session::Worker::runPath() {
     const Clock::time_point start = Clock::now();
     const std::vector<int> all = path_.tokens();
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
     refreshChanges();
-    std::vector<int> types = prompt_.encoding.types;
-    types.erase(types.begin(), types.begin() + std::min(std::ssize(types), std::ssize(all) - std::ssize(tokens)));
+    TextInput sides = prompt_ ? sidesOf(*prompt_) : TextInput{};
+    sides.types.erase(sides.types.begin(), sides.types.begin() + std::min(std::ssize(sides.types),
+                                                                          std::ssize(all) - std::ssize(tokens)));
     if (search_ &&
-        (prompt_.source != text().sourceTokens() || !std::ranges::equal(search_->beginning(), promptTokens())))
+        (sides.source != text().sourceTokens() || !std::ranges::equal(search_->beginning(), promptTokens())))
         forgetSearch();
-    text().setTypes(std::move(types));
-    text().setTree(prompt_.parents);
-    text().setSource(prompt_.source);
+    text().setSides(std::move(sides));
     tellPrefix(all.size() - tokens.size());
-    if (cell) explained_ = cell; // otherwise keep it: it is likely to be explained again
     refreshUnedited(tokens);
     const auto common = static_cast<size_t>(std::ranges::mismatch(tokens, text().tokens()).in1 - tokens.begin());
     next_.status.activity = Activity::Prefilling;
@@ -179,7 +171,7 @@ void Session::Worker::runPath(const std::optional<CellRequest>& cell) {
     next_.status.lastPrefillMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     next_.status.activity = Activity::Idle;
     const bool isPrepared = std::exchange(next_.status.preparesEngine, false);
-    next_.explanation = cell ? std::make_shared<CellExplanation>(explainCell(text(), *cell)) : nullptr;
+    refreshCell();
     refreshSequence();
     refreshViews();
     publish();
@@ -275,6 +267,7 @@ void Session::Worker::finishGenerating() {
     next_.status.activity = Activity::Idle;
     compareUnedited();
     if (isCurrent()) { // otherwise it was stopped while the rest ran again: keep the last pictures
+        refreshCell();
         refreshSequence();
         refreshViews();
     }
@@ -316,26 +309,32 @@ std::string Session::Worker::textOf(int token) const {
     return tokenizer ? tokenizer->tokenText(token) : std::to_string(token);
 }
 
-Session::Worker::Prompt Session::Worker::restored(const RestoreBranchesCommand& command,
+Prompt Session::Worker::restored(const RestoreBranchesCommand& command,
                                                   const std::vector<int>& tokens) const {
     const bool readsSource = text().info().readsSource;
     const Tokenizer* tokenizer = readsSource ? text().sourceTokenizer() : text().tokenizer();
     const std::vector<int>& saved = readsSource ? command.source : tokens;
-    if (saved.empty() && (readsSource || tokenizer)) return encoded(command.prompt, command.second); // of an old file
-    Prompt prompt =
-        readsSource ? sourcePrompt(command.prompt, saved) : Prompt{.text = command.prompt, .second = command.second};
-    if (!tokenizer) return prompt;
+    if (saved.empty() && (readsSource || tokenizer)) return encoded(command.given); // of an old file
+    Prompt prompt = readsSource ? sourcePrompt(command.given, saved) : Prompt{.given = command.given};
+    prompt.given.tokens.clear();
+    if (!tokenizer) {
+        prompt.given.tokens = saved;
+        return prompt;
+    }
     Encoding encoding;
     try {
-        encoding =
-            prompt.second.empty() ? tokenizer->encode(prompt.text) : tokenizer->encodePair(prompt.text, prompt.second);
+        encoding = prompt.given.second.empty() ? tokenizer->encode(prompt.given.text)
+                                               : tokenizer->encodePair(prompt.given.text, prompt.given.second);
     } catch (const Error&) { // a character has no token, so the text is another one
     }
     if (encoding.ids == saved) {
         prompt.note = tokenizer->noteOn(encoding);
         if (!readsSource) prompt.encoding = std::move(encoding);
-    } else if (std::string own = tokenizer->decode(saved, true); own != prompt.text) { // else saved with token ids
-        prompt.text = std::move(own);
+        return prompt;
+    }
+    prompt.given.tokens = saved;
+    if (std::string own = tokenizer->decode(saved, true); own != prompt.given.text) { // else saved with token ids
+        prompt.given.text = std::move(own);
         prompt.note = "the session's prompt was not the text of its tokens, which are what you see";
     }
     return prompt;
@@ -344,18 +343,14 @@ Session::Worker::Prompt Session::Worker::restored(const RestoreBranchesCommand& 
 void Session::Worker::on(const RestoreBranchesCommand& command) {
     for (const SavedToken& node : command.nodes)
         checkToken(node.token, "branches", "open the model with which the session was saved");
-    TokenPath path;
+    TokenPath path = emptyPath();
     path.restore(command.nodes, command.current, command.promptLength);
     hasStaleChanges_ = true;
     if (path.tokens().empty())
         throw Error({.what = "the saved session has no tokens", .where = "branches", .hint = "enter a prompt"});
-    for (size_t node = 1; node < path.tree().nodes.size(); ++node)
-        path.setText(static_cast<int>(node), textOf(path.tree().nodes[node].token));
     TokenPath whole = path; // the branch may end within the prompt
     whole.reset();
-    Prompt prompt = restored(command, whole.tokens());
-    prompt.parents = command.parents;
-    moveTo(std::move(path), std::move(prompt));
+    moveTo(std::move(path), std::make_shared<const Prompt>(restored(command, whole.tokens())));
 }
 
 void Session::Worker::on(const SetSamplingCommand& command) {
@@ -368,7 +363,7 @@ void Session::Worker::on(const PredictWordCommand& command) {
     text().predictAt(command.token);
     if (!hasTokens() || (isCurrent() && text().predictedRow(text().input()) == before)) return;
     uneditedTokens_.clear(); // their prediction is that of another word
-    runPath(explained_);
+    runPath();
 }
 
 void Session::Worker::on(const PatternRequest& command) {
@@ -403,6 +398,11 @@ void Session::Worker::on(const SetProfileCommand& command) {
 
 void Session::Worker::on(const CellRequest& command) {
     text();
+    if (command.site < 0) {
+        explained_.reset();
+        next_.explanation.reset();
+        return publish();
+    }
     catchUp();
     next_.explanation = std::make_shared<CellExplanation>(explainCell(text(), command));
     explained_ = command;
@@ -433,79 +433,11 @@ void Session::Worker::on(const CaptureCommand& command) {
 }
 
 void Session::Worker::refreshSequence() {
-    auto sequence = std::make_shared<Sequence>();
-    const Tokenizer* tokenizer = text().tokenizer();
-    const std::vector<int> nodes = path_.nodes(), tokens = path_.tokens();
-    const size_t first = forgotten(tokens.size());
-    std::optional<StreamDecoder> decoder;
-    if (tokenizer) decoder.emplace(*tokenizer, true, StreamDecoder::Spaces::AsWritten); // each token has its own
-    const Encoding& encoding = prompt_.encoding;
-    const int promptLength = path_.promptLength();
-    for (size_t i = 0; i < nodes.size(); ++i) {
-        const BranchNode& node = path_.tree().nodes[static_cast<size_t>(nodes[i])];
-        if (node.text.empty()) path_.setText(nodes[i], textOf(node.token));
-        if (i < first) continue;
-        const bool isPrompt = static_cast<int>(i) < promptLength,
-                   isSpecial = tokenizer && tokenizer->isSpecial(node.token);
-        const std::string& text = path_.tree().nodes[static_cast<size_t>(nodes[i])].text;
-        std::string written = decoder ? decoder->push(node.token) : text + ' ';
-        // A special token stands apart from its neighbours by one space.
-        const bool isApart = sequence->tokens.empty() || sequence->tokens.back().written.ends_with(' ');
-        if (isSpecial)
-            written = (isApart ? "" : " ") + text + ' ';
-        else if (isApart && written.starts_with(' ') && !sequence->tokens.empty() && sequence->tokens.back().isSpecial)
-            written.erase(0, 1);
-        sequence->tokens.push_back({.id = node.token,
-                                    .text = text,
-                                    .written = std::move(written),
-                                    .branchNode = nodes[i],
-                                    .isSpecial = isSpecial,
-                                    .isPrompt = isPrompt,
-                                    .isSecond = isPrompt && i < encoding.texts.size() && encoding.texts[i] > 0,
-                                    .word = isPrompt && tokenizer ? wordOf(encoding, i, *tokenizer) : ByteRange{},
-                                    .probability = isPrompt ? std::nullopt : node.probability});
-    }
-    for (const int id : prompt_.source) {
-        const Tokenizer* own = text().sourceTokenizer();
-        sequence->source.push_back({.id = id,
-                                    .text = own ? own->tokenText(id) : std::to_string(id),
-                                    .isSpecial = own && own->isSpecial(id),
-                                    .isPrompt = true});
-    }
-    if (decoder && !sequence->tokens.empty()) sequence->tokens.back().written += decoder->finish();
-    sequence->text = tokenizer ? tokenizer->decode(tokens, true) : std::string();
-    sequence->prompt = prompt_.text;
-    sequence->second = prompt_.second;
-    sequence->parents = prompt_.parents;
-    sequence->forgotten = static_cast<int>(first);
-    if (first > 0) {
-        const auto most = static_cast<size_t>(text().capacity());
-        sequence->notice = fmt::format("Too long: the model reads the last {} of {} tokens. ",
-                                       groupDigits(tokens.size() - first), groupDigits(tokens.size()));
-        sequence->notice +=
-            next_.model->ownContext > text().capacity()
-                ? fmt::format("Attention Lab reads at most {} of this model's {} tokens.", groupDigits(most),
-                              groupDigits(static_cast<size_t>(next_.model->ownContext)))
-                : fmt::format("Its context holds {}; when that is full, it forgets the oldest quarter.",
-                              groupDigits(most));
-    }
-    if (const std::string& problem = text().info().tokenizerProblem; !problem.empty())
-        sequence->notice =
-            fmt::format("This model's tokenizer cannot be read: {} Enter token ids, separated by commas.",
-                        problem.ends_with('.') ? problem : problem + '.');
-    else if (tokens.empty() && !tokenizer)
-        sequence->notice = "This model has no tokenizer: enter token ids, separated by commas.";
-    const Tokenizer* reading = text().info().readsSource ? text().sourceTokenizer() : tokenizer;
-    const std::vector<int>& read = text().info().readsSource ? prompt_.source : encoding.ids;
-    if (sequence->notice.empty() && reading && reading->beginsTwice(read))
-        sequence->notice =
-            fmt::format("The text begins with {0}, and the tokenizer puts {0} before every text: the model "
-                        "reads it twice. Remove it from the prompt.",
-                        reading->tokenText(read.front()));
-    if (!prompt_.note.empty()) sequence->notice += (sequence->notice.empty() ? "" : " ") + sentenceOf(prompt_.note);
+    const std::vector<int> tokens = path_.tokens();
+    const auto sequence = sequence_.build(text(), path_, prompt_, forgotten(tokens.size()));
     next_.hasEnded =
         !sequence->tokens.empty() && !sequence->tokens.back().isPrompt && endsText(sequence->tokens.back().id);
-    next_.sequence = std::move(sequence);
+    next_.sequence = sequence;
     next_.branches = std::make_shared<BranchTree>(path_.tree());
     next_.next = std::make_shared<NextToken>(
         NextToken{.logits = {text().logits().begin(), text().logits().end()},

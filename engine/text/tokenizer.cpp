@@ -390,10 +390,16 @@ std::string StreamDecoder::push(int id) {
     return ready;
 }
 
+std::string StreamDecoder::rest() const {
+    State end = *state_;
+    end.run.finish();
+    std::string rest = end.run.take();
+    return end.cleansUp ? withoutSpareSpaces(end.held + rest) : rest;
+}
+
 std::string StreamDecoder::finish() {
-    state_->run.finish();
-    std::string rest = state_->run.take();
-    if (state_->cleansUp) rest = withoutSpareSpaces(std::exchange(state_->held, {}) + rest);
+    std::string rest = this->rest();
+    state_->held.clear();
     state_->run = TokenDecoder::Run(state_->parts->decoder, TokenDecoder::Mode::Stream);
     return rest;
 }

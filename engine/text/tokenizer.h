@@ -125,7 +125,9 @@ public:
 
     /// Adds a token. @return the text that it completes; empty in the middle of a character
     std::string push(int id);
-    /// Returns the rest, with U+FFFD for an incomplete character, and resets the decoder.
+    /// What would follow if no token came after these: U+FFFD for an incomplete character.
+    std::string rest() const;
+    /// Returns rest(), and resets the decoder.
     std::string finish();
 
 private:

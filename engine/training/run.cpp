@@ -145,17 +145,17 @@ std::shared_ptr<const WeightSet> weightsOf(const Trainer& trainer, std::shared_p
     return set;
 }
 
-ExampleInput exampleInput(const Trainer& trainer) {
+GivenText exampleInput(const Trainer& trainer) {
     if (!trainer.sequences()) return {};
     const Task& task = trainer.task();
     Example example = trainer.sequences()->instance().example(Split::Validation, 0);
     if (task.readout != TextReadout::NextToken)
-        return {.prompt = std::move(example.prompt), .target = {}, .parents = std::move(example.parents)};
+        return {.tokens = std::move(example.prompt), .parents = std::move(example.parents)};
     if (!example.answer.empty()) example.answer.pop_back();
-    if (!example.source.empty()) return {.prompt = std::move(example.source), .target = std::move(example.answer)};
-    if (task.hasPrefix) return {.prompt = std::move(example.prompt), .target = std::move(example.answer)};
+    if (!example.source.empty()) return {.tokens = std::move(example.source), .target = std::move(example.answer)};
+    if (task.hasPrefix) return {.tokens = std::move(example.prompt), .target = std::move(example.answer)};
     example.prompt.insert(example.prompt.end(), example.answer.begin(), example.answer.end());
-    return {.prompt = std::move(example.prompt), .target = {}};
+    return {.tokens = std::move(example.prompt)};
 }
 
 } // namespace attn

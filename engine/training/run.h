@@ -1,9 +1,9 @@
 #pragma once
 
+#include "engine/inference/given.h"
 #include "engine/io/run_lock.h"
 #include "engine/models/memory_source.h"
 #include "engine/training/checkpoint.h"
-#include "engine/training/example_input.h"
 #include "engine/training/metrics_file.h"
 #include "engine/training/trainer.h"
 
@@ -13,8 +13,8 @@ namespace attn {
 
 /// A copy of the current parameters. @param model as Objective::describe()
 std::shared_ptr<const WeightSet> weightsOf(const Trainer& trainer, std::shared_ptr<const WeightSet::Model> model);
-/// An example to show while the model trains.
-ExampleInput exampleInput(const Trainer& trainer);
+/// An example to show while the model trains, as tokens.
+GivenText exampleInput(const Trainer& trainer);
 
 /// A training run and its folder. Writes metrics, evaluations and checkpoints when they are due. Synchronous; for use
 /// by one thread.

@@ -43,7 +43,7 @@ TEST_CASE("formed path: models of text give the logits of their caches", "[analy
 TEST_CASE("formed path: an encoder and a decoder give the logits of their caches", "[analysis][gpu]") {
     LanguageModel model(openModelSource(std::string(ATTN_TEST_DIR) + "/golden/t5_gated"),
                         {.device = {.validation = true}});
-    model.setSource({5, 9, 3, 11, 1});
+    model.setSides({.source = {5, 9, 3, 11, 1}});
     for (const int token : {0, 7, 4}) model.feed(std::span(&token, 1)); // one step each
     const std::vector<float> own(model.logits().begin(), model.logits().end());
     const auto found = formedPathOf(model, model.input());
@@ -52,7 +52,7 @@ TEST_CASE("formed path: an encoder and a decoder give the logits of their caches
     CHECK(found->best == found->bestFormed);
     for (size_t at = 0; at < found->ids.size(); ++at)
         CHECK(found->ownLogits[at] == Approx(own[static_cast<size_t>(found->ids[at])]).margin(1e-5));
-    model.setSource({5, 9, 3, 12, 1}); // both read the source
+    model.setSides({.source = {5, 9, 3, 12, 1}}); // both read the source
     for (const int token : {0, 7, 4}) model.feed(std::span(&token, 1));
     const auto other = formedPathOf(model, model.input());
     CHECK(other->largestDifference < kRounding);

@@ -16,7 +16,7 @@ template <class Result> std::shared_ptr<const Result> resultOf(const Snapshot& s
 
 TEST_CASE("session: edits change the run and leave what it was beside it", "[analysis][gpu]") {
     Session session({.validation = true});
-    auto snapshot = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    auto snapshot = succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     const std::vector<float> before = snapshot->next->logits;
     CHECK_FALSE(snapshot->isEdited);
     CHECK(snapshot->unedited == nullptr);
@@ -35,7 +35,7 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
     CHECK(snapshot->unedited->recentTokens.size() == snapshot->sequence->tokens.size());
 
     // Another prompt under the same edits.
-    snapshot = succeed(session, SetPromptCommand{.text = "abcabcab"});
+    snapshot = succeed(session, SetPromptCommand{{.text = "abcabcab"}});
     CHECK(snapshot->isEdited);
     for (float logit : snapshot->next->logits) CHECK(logit == Approx(0).margin(1e-6));
     CHECK(failureOf(session, changesOf({{{.hook = "nothing"}}, {}})) ==
@@ -47,7 +47,7 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
     CHECK(snapshot->changes == nullptr);
     CHECK(snapshot->unedited == nullptr);
     Session fresh({.validation = true});
-    const auto other = succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = "abcabcab"});
+    const auto other = succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "abcabcab"}}});
     CHECK(snapshot->next->logits == other->next->logits); // bit by bit
 
     snapshot = succeed(session, gateOf(1, 0, 0.5f)); // a gate is an edit too
@@ -71,7 +71,7 @@ TEST_CASE("session: writing under edits that is stopped keeps all of its text", 
 
 TEST_CASE("session: edits on a path that ends within the prompt", "[analysis][gpu]") {
     Session session({.validation = true});
-    auto snapshot = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    auto snapshot = succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     snapshot = succeed(session, GoToBranchCommand{.node = snapshot->sequence->tokens[3].branchNode});
     REQUIRE(snapshot->sequence->tokens.size() == 4);
     snapshot = succeed(session, changesOf({{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z"}}, {}}));
@@ -84,9 +84,9 @@ TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]"
                          {.kind = Intervention::Kind::Patch, .hook = "blocks.1.hook_resid_pre", .position = 15}},
                         {}};
     succeed(session, changesOf(edits));
-    const auto moved = succeed(session, SetPromptCommand{.text = "abcabcab"}); // shorter than the patched token
+    const auto moved = succeed(session, SetPromptCommand{{.text = "abcabcab"}}); // shorter than the patched token
     Session fresh({.validation = true});
-    succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = "abcabcab"});
+    succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "abcabcab"}}});
     const auto direct = succeed(fresh, changesOf(edits));
     CHECK(moved->next->logits == direct->next->logits);
     CHECK(moved->changes->interventions.size() == 2);
@@ -94,7 +94,7 @@ TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]"
 
 TEST_CASE("session: analyses run between commands and leave the run as it was", "[analysis][gpu]") {
     Session session({.validation = true});
-    auto before = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    auto before = succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     before = succeed(session, gateOf(0, 1, 0.25f));
     const auto lens = std::make_shared<LogitLensAnalysis>();
     const auto sweep = std::make_shared<AblationSweepAnalysis>();
@@ -113,7 +113,7 @@ TEST_CASE("session: analyses run between commands and leave the run as it was", 
     // The cache goes on as if nothing had been asked.
     const auto written = succeed(session, GenerateCommand{.maxTokens = 4});
     Session fresh({.validation = true});
-    succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     succeed(fresh, gateOf(0, 1, 0.25f));
     CHECK(succeed(fresh, GenerateCommand{.maxTokens = 4})->sequence->text == written->sequence->text);
     // Another model forgets what was known of the old one.

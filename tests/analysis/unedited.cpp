@@ -120,7 +120,7 @@ TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][
     CHECK(snapshot->uneditedViews->detail->queryEnd == count);
     CHECK(snapshot->detail->queryEnd == count);
 
-    snapshot = succeed(session, SetPromptCommand{.text = "abcabcab"});
+    snapshot = succeed(session, SetPromptCommand{{.text = "abcabcab"}});
     REQUIRE(snapshot->uneditedViews);
     CHECK(snapshot->uneditedViews->newest->keys == 8);
     snapshot = succeed(session, SetChangesCommand{});
@@ -130,8 +130,8 @@ TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][
 
 TEST_CASE("session: the original run is shown without losing the changes", "[analysis][gpu]") {
     Session session({.validation = true}), fresh({.validation = true});
-    const auto plain = succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    const auto plain = succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
+    succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     Changes changes = patternByHand(0, 1);
     changes.setGate(1, 0, 0.25f);
     changes.interventions.push_back({.hook = "blocks.0.attn.hook_z", .head = 0});
@@ -169,8 +169,8 @@ TEST_CASE("session: the original run is shown without losing the changes", "[ana
 
 TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     Session session({.validation = true}), fresh({.validation = true});
-    succeed(session, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
-    succeed(fresh, OpenModelCommand{.path = kInduction, .prompt = kRepeatedWords});
+    succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
+    succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     succeed(session, ShowRunCommand{ShownRun::Difference});
     const auto withGate = [](float gate) {
         Changes changes = patternByHand(0, 1);

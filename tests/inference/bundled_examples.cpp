@@ -74,7 +74,7 @@ TEST_CASE("bundled models: their examples are answered rightly", "[models][gpu]"
     REQUIRE(passage.back() == passage.front());
 
     const auto numbers = open("builtin:numbers-de");
-    numbers->setSource(numbers->sourceTokenizer()->read(numbers->source().example()).ids);
+    numbers->setSides({.source = numbers->sourceTokenizer()->read(numbers->source().example()).ids});
     REQUIRE(numbers->source().example() == "two hundred seventy-two");
     CHECK(numbers->tokenizer()->decode(continued(*numbers, {static_cast<int>(numbers->config().startToken)}, 20),
                                        true) == "zweihundertzweiundsiebzig");

@@ -241,12 +241,12 @@ TEST_CASE("composed models: every step reads the tree that comes with a text", "
     const auto decoder = modelOf(specOf("heads=multi_head(2), position=dependency_tree, mask=causal"), 16, false, 2);
     REQUIRE(decoder->whyNoCache().empty());
     const std::vector<int> tokens = tokensOf(12);
-    decoder->setTree({2, 4, 2, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}); // of a text that goes on
+    decoder->setSides({.parents = {2, 4, 2, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}}); // of a text that goes on
     REQUIRE(decoder->feed(std::span(tokens).first(3)));
     for (const int token : std::span(tokens).subspan(3)) REQUIRE(decoder->feed(std::array{token}));
     CHECK(distanceTo(*decoder, decoder->formedLogits(decoder->input()), 11) <= kRounding);
     const std::vector<float> own(decoder->logits().begin(), decoder->logits().end());
-    decoder->setTree({});
+    decoder->setSides({.parents = {}});
     CHECK(decoder->tokens().empty());
     REQUIRE(decoder->feed(tokens));
     CHECK(distanceTo(*decoder, own, 0) > 100 * kRounding);

@@ -70,8 +70,7 @@ TEST_CASE("long patterns: a head of many tokens is pooled exactly, whole and in 
 TEST_CASE("long patterns: a session shows a coarse picture first and goes on until it is exact", "[session][gpu]") {
     TemporaryFolder folders;
     Session session({.validation = true});
-    session.post(OpenModelCommand{
-        .path = longerModel(folders.path(), "llama_gqa", 4096).string(), .prompt = {}, .promptTokens = {}});
+    session.post(OpenModelCommand{.path = longerModel(folders.path(), "llama_gqa", 4096).string()});
     REQUIRE(session.waitIdle(60));
     const int vocabulary = session.latest()->model->vocabulary;
     session.post(PatternRequest{.site = 1, .head = 2, .thumbnailSize = 64});
@@ -83,7 +82,7 @@ TEST_CASE("long patterns: a session shows a coarse picture first and goes on unt
         if (snapshot->grid && snapshot->sequence && snapshot->sequence->tokens.size() > 1024)
             firstSmall = std::min(firstSmall, snapshot->grid->tiles.back().exactRows);
     });
-    session.post(SetPromptCommand{.text = {}, .tokens = someTokens(4000, vocabulary)});
+    session.post(SetPromptCommand{{.tokens = someTokens(4000, vocabulary)}});
     REQUIRE(session.waitIdle(120));
     session.setListener({});
     CHECK(first < 1);

@@ -167,7 +167,7 @@ TEST_CASE("patterns by hand: the long-pattern view, tiles, thumbnails and profil
 
 TEST_CASE("patterns by hand: a session's profile follows a change and its removal", "[session][gpu]") {
     Session session({.validation = true});
-    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = "qwertyqwerty", .promptTokens = {}});
+    session.post(OpenModelCommand{.path = "builtin:induction", .given = {.text = {.text = "qwertyqwerty"}}});
     session.post(SetProfileCommand{.site = 1, .head = 0});
     REQUIRE(session.waitIdle(60));
     const auto own = session.latest()->profile;

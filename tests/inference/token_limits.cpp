@@ -77,7 +77,7 @@ TEST_CASE("token limits: a beam search writes what the rules force and nothing t
     const auto search = [&](const std::string& rules) {
         test::writeFile(folder / "generation_config.json", rules);
         LanguageModel model(openModelSource(folder.path().string()), {.device = {.validation = true}});
-        model.setSource(Ids{0, 5, 6, 7, 2});
+        model.setSides({.source = Ids{0, 5, 6, 7, 2}});
         model.feed(Ids{2});
         return beamSearch(model, {.width = 3, .maxTokens = 4});
     };

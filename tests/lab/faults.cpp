@@ -73,14 +73,14 @@ TEST_CASE("lab: a pipe in the place of a session is refused, not waited for", "[
 TEST_CASE("lab: a session that a full disk refuses leaves the older one and gives the reason", "[lab]") {
     const QTemporaryDir folder;
     const QString path = folder.filePath("a.attnlab");
-    REQUIRE_FALSE(saveSession({.modelPath = "builtin:stories", .prompt = "old"}, path));
+    REQUIRE_FALSE(saveSession({.modelPath = "builtin:stories", .given = {.text = "old"}}, path));
     {
         const test::FileSizeLimit limit(100);
-        const auto failure = saveSession({.modelPath = "builtin:stories", .prompt = "new"}, path);
+        const auto failure = saveSession({.modelPath = "builtin:stories", .given = {.text = "new"}}, path);
         REQUIRE(failure);
         CHECK(failure->what == "cannot be written: File too large");
     }
-    CHECK(std::get<SessionDocument>(loadSession(path)).prompt == "old");
+    CHECK(std::get<SessionDocument>(loadSession(path)).given.text == "old");
     CHECK(QDir(folder.path()).entryList(QDir::Files).size() == 1);
 }
 

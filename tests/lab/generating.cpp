@@ -35,7 +35,7 @@ void type(LabWindow& lab, const QString& text) {
 TEST_CASE("generate: opens with an example that has already run", "[lab]") {
     LabWindow lab;
     REQUIRE(lab.snapshot().grid);
-    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText().toStdString() == lab.snapshot().sequence->prompt);
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText().toStdString() == lab.snapshot().sequence->given.text);
     CHECK(lab.find<TokenChips>("promptTokens").count() > 3);
     CHECK(lab.find<QTreeView>("candidates").model()->rowCount() == CandidateModel::kLimit);
 }
@@ -70,16 +70,16 @@ TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab
     CHECK_FALSE(lab.find<QLabel>("hiddenWordHint").isVisible());
     clickWord(" day"); // one word at a time
     CHECK(lab.snapshot().next->row == 5);
-    CHECK(lab.snapshot().sequence->prompt == "It was the first [MASK] of spring.");
+    CHECK(lab.snapshot().sequence->given.text == "It was the first [MASK] of spring.");
     clickWord("[MASK]");
-    CHECK(lab.snapshot().sequence->prompt == "It was the first day of spring.");
+    CHECK(lab.snapshot().sequence->given.text == "It was the first day of spring.");
     clickWord(" spring");
     const QString word = candidates.model()->index(0, 0).data(Qt::DisplayRole).toString().remove(0, 1);
     click(candidates, candidates.visualRect(candidates.model()->index(0, 0)).center());
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().sequence->prompt == "It was the first day of " + word.toStdString() + ".");
+    CHECK(lab.snapshot().sequence->given.text == "It was the first day of " + word.toStdString() + ".");
     lab.act("undo");
-    CHECK(lab.snapshot().sequence->prompt == "It was the first day of [MASK].");
+    CHECK(lab.snapshot().sequence->given.text == "It was the first day of [MASK].");
 
     type(lab, "It [MASK] the first day of [MASK].");
     CHECK(lab.snapshot().next->row == 7); // the last one
@@ -113,7 +113,7 @@ TEST_CASE("generate: typing posts the prompt and shows its tokens", "[lab]") {
     const auto prompts = lab.postedOf<SetPromptCommand>();
     REQUIRE_FALSE(prompts.empty());
     CHECK(prompts.back().text == "abcabc");
-    CHECK(lab.snapshot().sequence->prompt == "abcabc");
+    CHECK(lab.snapshot().sequence->given.text == "abcabc");
     const auto& tokens = lab.snapshot().sequence->tokens;
     CHECK(lab.find<TokenChips>("promptTokens").count() == static_cast<int>(tokens.size()));
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "abcabc");
@@ -152,7 +152,7 @@ TEST_CASE("generate: a typed prompt comes back after other models and after a re
         lab.window().open(model);
         REQUIRE(lab.settle());
     }
-    CHECK(lab.snapshot().sequence->prompt == mine.toStdString());
+    CHECK(lab.snapshot().sequence->given.text == mine.toStdString());
     lab.window().close();
     const QVariant kept = QSettings().value("typedPrompt");
     CHECK(kept == mine);
@@ -161,7 +161,7 @@ TEST_CASE("generate: a typed prompt comes back after other models and after a re
     QSettings().setValue("typedPrompt", kept);
     next.window().open("builtin:english");
     REQUIRE(next.settle());
-    CHECK(next.snapshot().sequence->prompt == mine.toStdString());
+    CHECK(next.snapshot().sequence->given.text == mine.toStdString());
 }
 
 TEST_CASE("generate: prompts that do not fit in one line wait in a menu", "[lab]") {
@@ -174,7 +174,7 @@ TEST_CASE("generate: prompts that do not fit in one line wait in a menu", "[lab]
     CHECK_FALSE(hidden.isVisible());
     rest.menu()->actions().last()->trigger();
     REQUIRE(lab.settle());
-    const std::string prompt = lab.snapshot().sequence->prompt;
+    const std::string prompt = lab.snapshot().sequence->given.text;
     CHECK(hidden.toolTip().toStdString().ends_with(prompt));
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText().toStdString() == prompt);
 }
@@ -220,11 +220,11 @@ TEST_CASE("generate: undo brings back the prompt and its branches, redo the new 
     lab.find<QPlainTextEdit>("prompt").setFocus();
     QTest::keySequence(&lab.find<QPlainTextEdit>("prompt"), lab.action("undo").shortcut());
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().sequence->prompt == "abab");
+    CHECK(lab.snapshot().sequence->given.text == "abab");
     CHECK(lab.snapshot().branches->nodes.size() == nodes);
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "abab");
     lab.act("redo");
-    CHECK(lab.snapshot().sequence->prompt == "cdcd");
+    CHECK(lab.snapshot().sequence->given.text == "cdcd");
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "cdcd");
 }
 
@@ -489,14 +489,14 @@ TEST_CASE("generate: the tree of a text is typed below it, and one that is no tr
     REQUIRE(lab.settle());
     REQUIRE(tree.isVisible());
     type(lab, "a b c d e f g h");
-    CHECK(lab.snapshot().sequence->parents.empty());
+    CHECK(lab.snapshot().sequence->given.parents.empty());
     const auto logits = lab.snapshot().classes->logits;
     const auto write = [&](const char* text) {
         tree.setText(text);
         REQUIRE(lab.settle());
     };
     write("0 1 2 3 4 5 6 7");
-    CHECK(lab.snapshot().sequence->parents == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+    CHECK(lab.snapshot().sequence->given.parents == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
     CHECK(lab.snapshot().classes->logits != logits);
     const auto& hint = lab.find<QLabel>("promptCount");
     for (const auto& [text, why] : {std::pair{"0 1 x", "numbers with commas between them"},
@@ -508,9 +508,9 @@ TEST_CASE("generate: the tree of a text is typed below it, and one that is no tr
         CHECK(lab.postedOf<SetPromptCommand>().empty());
     }
     const QByteArray saved = sessionToJson(SessionDocument::fromSnapshot(lab.snapshot()));
-    CHECK(std::get<SessionDocument>(sessionFromJson(saved, "test")).parents == lab.snapshot().sequence->parents);
+    CHECK(std::get<SessionDocument>(sessionFromJson(saved, "test")).given.parents == lab.snapshot().sequence->given.parents);
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().sequence->parents.empty());
+    CHECK(lab.snapshot().sequence->given.parents.empty());
     CHECK(tree.text().isEmpty());
 }

@@ -52,7 +52,7 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     CHECK(lab.snapshot().changes->interventions.front().position == 4);
     lab.act("resetEdits");
     lab.showPanel("lenses");
-    lab.window().bridge().post(SetPromptCommand{.text = "Lily had a dog.", .tokens = {}});
+    lab.window().bridge().post(SetPromptCommand{{.text = "Lily had a dog."}});
     REQUIRE(lab.settle());
     CHECK(lab.find<QLabel>("lensExplanation").text().contains("previous text or model"));
     pages.setCurrentIndex(pages.findData("attribution"));
@@ -153,7 +153,7 @@ TEST_CASE("lab: the lens of spans shows those of a model that has just been trai
     for (int token = 0; token < tokens; ++token) sum += matrix.valueAt({3, token});
     CHECK(means[3] == Approx(sum / static_cast<float>(tokens)));
     const auto& ids = lab.snapshot().sequence->tokens;
-    lab.window().bridge().post(SetPromptCommand{.text = {}, .tokens = {ids[0].id, ids[1].id}});
+    lab.window().bridge().post(SetPromptCommand{{.tokens = {ids[0].id, ids[1].id}}});
     CHECK(lab.waitFor([&] { return lab.find<MatrixView>("lensMatrix").figure().columns() == 2; }));
 }
 

@@ -91,7 +91,7 @@ TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates,
         REQUIRE(lab.settle());
         const SessionDocument after = lab.window().document();
         CHECK(after.modelPath == before.modelPath);
-        CHECK(after.prompt == before.prompt);
+        CHECK(after.given.text == before.given.text);
         CHECK(after.branches == before.branches);
         CHECK(after.current == before.current);
         CHECK(after.sampling == before.sampling);
@@ -255,7 +255,7 @@ TEST_CASE("lessons: the training that one interrupts goes on after it", "[lab][l
 
 TEST_CASE("lessons: one begun while another is given back waits for that", "[lab][lessons]") {
     Student lab("builtin:sort", "3 1 2 =");
-    const std::string prompt = lab.snapshot().sequence->prompt;
+    const std::string prompt = lab.snapshot().sequence->given.text;
     lab.start(4); // of another model
     lab.answer();
     lab.click("lessonLeave");
@@ -268,7 +268,7 @@ TEST_CASE("lessons: one begun while another is given back waits for that", "[lab
     REQUIRE(lab.waitFor([&] { return !lab.player().before(); }, kPatienceMs));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().model->name == "sort");
-    CHECK(lab.snapshot().sequence->prompt == prompt);
+    CHECK(lab.snapshot().sequence->given.text == prompt);
 }
 
 TEST_CASE("lessons: the window closed in the middle of one opens the next time as it was before", "[lab][lessons]") {
@@ -313,7 +313,7 @@ TEST_CASE("lessons: a lesson that was open when the window closed goes on at its
     window->lessons().leave();
     REQUIRE(lab.waitFor([&] { return !window->lessons().before(); }, kPatienceMs));
     CHECK(lab.waitFor([&] { return window->workbench().snapshot()->sequence->tokens.size() == 8; }, kPatienceMs));
-    CHECK(window->workbench().snapshot()->sequence->prompt == "abcabc");
+    CHECK(window->workbench().snapshot()->sequence->given.text == "abcabc");
     // A lesson that was left opens no more.
     window->close();
     window.reset();

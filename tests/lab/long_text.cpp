@@ -31,19 +31,19 @@ TEST_CASE("prompt: a text that is too long is refused, wherever it comes from", 
     CHECK(scored.toPlainText().isEmpty());
     CHECK(lab.find<QLabel>("textSummary").text().contains("(limit 200,000)"));
 
-    lab.window().bridge().post(SetPromptCommand{.text = megabyte.toStdString(), .tokens = {}});
+    lab.window().bridge().post(SetPromptCommand{{.text = megabyte.toStdString()}});
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
     CHECK(banner(lab, "failureBanner")
               .text()
               .contains("1,048,576 bytes; the limit is 65,536; shorten the text, or score it in the Text tab"));
-    lab.window().bridge().post(SetPromptCommand{.text = std::string(20'000, 'a'), .tokens = {}});
+    lab.window().bridge().post(SetPromptCommand{{.text = std::string(20'000, 'a'), .tokens = {}}});
     REQUIRE(lab.waitFor(
         [&] { return banner(lab, "failureBanner").text().contains("20,000 tokens; the limit is 16,384"); }));
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().sequence->prompt == "abcabc");
+    CHECK(lab.snapshot().sequence->given.text == "abcabc");
 
     SessionDocument document = smallSession();
-    document.prompt = megabyte;
+    document.given.text = megabyte.toStdString();
     const auto result = sessionFromJson(sessionToJson(document), "long.attnlab");
     REQUIRE(std::holds_alternative<Failure>(result));
     CHECK_THAT(std::get<Failure>(result).sentence(), CONTAINS("at most 65536"));
@@ -74,7 +74,7 @@ TEST_CASE("prompt: a long text without spaces is laid out once", "[lab]") {
 
     auto& prompt = lab.find<QPlainTextEdit>("prompt");
     paste(prompt, QString(5000, QChar('b')));
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->prompt.size() == 5000; }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->given.text.size() == 5000; }));
     CHECK(prompt.toPlainText().size() == 5000);
     CHECK(prompt.wordWrapMode() == QTextOption::WrapAnywhere);
 }

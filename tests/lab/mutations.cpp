@@ -109,7 +109,7 @@ TEST_CASE("session file: what could not be opened again is not saved", "[lab]") 
     CHECK(std::holds_alternative<SessionDocument>(loadSession(path)));
 
     document = smallSession();
-    document.prompt = QString(QString::fromUtf8("ß")).repeated(32'769); // 65,538 bytes
+    document.given.text = QString(QString::fromUtf8("ß")).repeated(32'769).toStdString(); // 65,538 bytes
     const auto longPrompt = saveSession(document, path);
     REQUIRE(longPrompt);
     CHECK_THAT(longPrompt->sentence(), CONTAINS("65538 bytes"));
@@ -154,7 +154,7 @@ TEST_CASE("session file: the window survives hostile views", "[lab]") {
     REQUIRE(lab.settle());
     lab.window().restore(good);
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().sequence->prompt == "abcabc");
+    CHECK(lab.snapshot().sequence->given.text == "abcabc");
 }
 
 TEST_CASE("lessons: hundreds of mutations are refused with a sentence or are read", "[lab][lessons]") {

@@ -172,10 +172,10 @@ TEST_CASE("opening: what is dropped opens, or a sentence says why it does not", 
     for (QWidget* on : std::initializer_list<QWidget*>{&lab.window(), &prompt}) {
         INFO(on->metaObject()->className());
         drop(*on, text);
-        REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->prompt == "once upon a time"; }));
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->given.text == "once upon a time"; }));
         drop(*on, unknown);
         REQUIRE(lab.waitFor([&] { return failure.isVisible() && failure.text().contains("“data” isn't a model"); }));
-        CHECK(lab.snapshot().sequence->prompt == "once upon a time");
+        CHECK(lab.snapshot().sequence->given.text == "once upon a time");
         drop(*on, session);
         REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 3; }));
         CHECK_FALSE(failure.isVisible());
@@ -226,7 +226,7 @@ TEST_CASE("opening: a prompt that was typed stays if the other model can spell i
         lab.window().open(path);
         REQUIRE(lab.settle());
         REQUIRE(lab.snapshot().modelPath == path);
-        CHECK(prompt.toPlainText().toStdString() == lab.snapshot().sequence->prompt);
+        CHECK(prompt.toPlainText().toStdString() == lab.snapshot().sequence->given.text);
         return prompt.toPlainText();
     };
     const QString example = open("builtin:stories"); // an example is replaced by that of the other model
@@ -256,7 +256,7 @@ TEST_CASE("opening: a session with a cell beyond the present text asks nothing o
     lab.window().workbench().selectCell(Cell{11, 3});
     REQUIRE(lab.settle());
     SessionDocument document = lab.window().document();
-    document.prompt = "ab";
+    document.given.text = "ab";
     document.branches = {{-1, 0}, {0, 1}};
     document.current = 1;
     document.promptLength = 2;
@@ -281,7 +281,7 @@ TEST_CASE("opening: what was typed right before quitting is there at the next st
     const auto isShown = [](MainWindow& window, const char* text) {
         return QTest::qWaitFor([&] {
             const auto& snapshot = window.workbench().snapshot();
-            return snapshot && snapshot->sequence && snapshot->sequence->prompt == text && !window.isRestoring();
+            return snapshot && snapshot->sequence && snapshot->sequence->given.text == text && !window.isRestoring();
         });
     };
     const bool waits = GENERATE(true, false);
@@ -362,9 +362,9 @@ TEST_CASE("lab: a text file becomes the prompt, and other files are refused by t
     lab.window().open(write("notes.txt", "cabcab\n"));
     REQUIRE(lab.settle());
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "cabcab");
-    CHECK(lab.snapshot().sequence->prompt == "cabcab");
+    CHECK(lab.snapshot().sequence->given.text == "cabcab");
     lab.act("undo");
-    CHECK(lab.snapshot().sequence->prompt == "abab");
+    CHECK(lab.snapshot().sequence->given.text == "abab");
     const auto refusal = [&](const QString& path) {
         lab.window().open(path);
         REQUIRE(lab.settle());
@@ -379,7 +379,7 @@ TEST_CASE("lab: a text file becomes the prompt, and other files are refused by t
     CHECK_THAT(refusal(write("junk.dat", QByteArray(8, '\0'))),
                CONTAINS("“junk.dat” isn't a model, picture, session, lesson or text"));
     CHECK_THAT(refusal(write("broken.safetensors", "garbage")), CONTAINS("broken.safetensors"));
-    CHECK(lab.snapshot().sequence->prompt == "abab");
+    CHECK(lab.snapshot().sequence->given.text == "abab");
 }
 
 TEST_CASE("lab: the title names the session's file, and capturing offers hooks and a name", "[lab]") {

@@ -55,7 +55,7 @@ TEST_CASE("lab: a longer prompt changes the weight of attention and not that of 
     REQUIRE(lab.waitFor([&] { return shown(lab).query.layer != nullptr && !shown(lab).maps.empty(); }));
     openLinear(lab);
     CHECK_FALSE(lab.find<QPushButton>("drawInput").isVisible());
-    lab.window().bridge().post(SetPromptCommand{.text = "Tom saw a big red ball. He wanted to play", .tokens = {}});
+    lab.window().bridge().post(SetPromptCommand{{.text = "Tom saw a big red ball. He wanted to play"}});
     REQUIRE(lab.waitFor([&] { return !lab.find<MatrixView>("linear.dynamicChange").figure().isEmpty(); }));
     CHECK(largestIn(lab, "linear.dynamicChange") > 0.05f);
     CHECK(largestIn(lab, "linear.staticChange") == 0);

@@ -68,10 +68,10 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     REQUIRE_FALSE(samples.empty());
     for (const SampleAnswer& sample : samples) {
         CHECK(sample.expected.size() == 1);
-        CHECK(sample.expected.front() == (sample.prompt.find("fine") != std::string::npos ? "good" : "bad"));
+        CHECK(sample.expected.front() == (sample.question.text.find("fine") != std::string::npos ? "good" : "bad"));
         CHECK((sample.given.front() == "good" || sample.given.front() == "bad"));
     }
-    CHECK(lab.snapshot().sequence->tokens.size() == training.snapshot()->example.prompt.size());
+    CHECK(lab.snapshot().sequence->tokens.size() == training.snapshot()->example.tokens.size());
 
     // The window says what the model says of the text, and offers no controls of sampling.
     lab.act("workspace.inspect");
@@ -139,7 +139,7 @@ TEST_CASE("training: BERT's pretraining shows both of its measures and both of i
     lab.act("workspace.inspect");
     lab.showPanel("next");
     const auto says = [&](const char* prompt) {
-        lab.window().bridge().post(SetPromptCommand{.text = prompt, .tokens = {}});
+        lab.window().bridge().post(SetPromptCommand{{.text = prompt}});
         REQUIRE(lab.settle());
         return lab.find<QTreeView>("candidates").model()->headerData(0, Qt::Horizontal).toString();
     };
@@ -154,8 +154,8 @@ TEST_CASE("training: while text after a prefix trains, the views show the prefix
     recipe.settings.data.text = "builtin:stories";
     recipe.settings.values = {{"context", 24}};
     train(lab, recipe);
-    const ExampleInput& example = lab.window().workbench().training().snapshot()->example;
-    REQUIRE(example.prompt.size() > 1);
+    const GivenText& example = lab.window().workbench().training().snapshot()->example;
+    REQUIRE(example.tokens.size() > 1);
     REQUIRE(example.target.size() > 1);
-    CHECK(lab.snapshot().sequence->tokens.size() == example.prompt.size() + example.target.size());
+    CHECK(lab.snapshot().sequence->tokens.size() == example.tokens.size() + example.target.size());
 }

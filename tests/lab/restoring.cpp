@@ -145,15 +145,15 @@ private:
             const int vocabulary = std::min(model.vocabulary, 40);
             for (int i = 0; i < (model.readsSource ? std::min(length, 9) : length); ++i)
                 ids.push_back(1 + below(vocabulary - 1));
-            return window_.post(SetPromptCommand{.text = {}, .tokens = ids});
+            return window_.post(SetPromptCommand{{.tokens = ids}});
         }
         if (model.readsTrees) {
             const std::vector<std::vector<int>> trees{{1, 1, 1, 2}, {0, 0, 1, 2}, {}};
-            return window_.post(SetPromptCommand{.text = "a b c d", .parents = trees[static_cast<size_t>(below(3))]});
+            return window_.post(SetPromptCommand{{.text = "a b c d", .parents = trees[static_cast<size_t>(below(3))]}});
         }
         const std::string texts[] = {"abcabc", "  two  spaces ", "naïve 世界 🙂 שלום\n\"quoted\"\t\x01",
                                      std::string(3000, 'q') + "abcabcab"};
-        window_.post(SetPromptCommand{.text = texts[below(4)]});
+        window_.post(SetPromptCommand{{.text = texts[below(4)]}});
     }
 
     void one() {
@@ -328,7 +328,7 @@ TEST_CASE("restoring: branches have their texts, and a long text its prompt, bef
     CHECK(texts() == before);
 
     const int context = lab.snapshot().model->contextLength;
-    lab.window().bridge().post(SetPromptCommand{.text = std::string(static_cast<size_t>(3 * context), 'a')});
+    lab.window().bridge().post(SetPromptCommand{{.text = std::string(static_cast<size_t>(3 * context), 'a')}});
     lab.window().bridge().post(GenerateCommand{.maxTokens = 5});
     REQUIRE(lab.settle());
     const QString count = lab.find<QLabel>("promptCount").text();

@@ -14,7 +14,7 @@ namespace {
 SessionDocument sample() {
     SessionDocument document = smallSession();
     document.modelPath = "/models/gpt2";
-    document.prompt = QString::fromUtf8("naïve 世界 🙂 שלום\n\"quoted\"");
+    document.given.text = "naïve 世界 🙂 שלום\n\"quoted\"";
     document.sampling.minP = 0.05f;
     document.sampling.repetitionPenalty = 1.1f;
     document.sampling.seed = 0xFFFFFFFFFFFFFFFF;
@@ -350,10 +350,10 @@ TEST_CASE("sessions: a fresh start can be undone", "[lab]") {
     lab.act("panel.lenses");
     lab.act("new");
     CHECK(lab.find<QToolButton>("workspace.write").isChecked());
-    CHECK(lab.snapshot().sequence->prompt != "bcdbcd");
+    CHECK(lab.snapshot().sequence->given.text != "bcdbcd");
     lab.act("undo");
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().sequence->prompt == "bcdbcd");
+    CHECK(lab.snapshot().sequence->given.text == "bcdbcd");
     CHECK(lab.find<QToolButton>("workspace.inspect").isChecked());
 }
 

@@ -11,7 +11,7 @@ using namespace attn;
 
 TEST_CASE("session link: it opens as it was, without layout and locks", "[lab]") {
     SessionDocument document = smallSession();
-    document.prompt = QString::fromUtf8("naïve 世界 🙂\n\"quoted\"");
+    document.given.text = "naïve 世界 🙂\n\"quoted\"";
     const QString link = sessionLink(document);
     CHECK(isSessionLink(link));
     CHECK(link.size() < 700);

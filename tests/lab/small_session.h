@@ -7,7 +7,7 @@ namespace attn {
 /// A session that opens in a moment: three tokens of "builtin:induction", with a second branch.
 inline SessionDocument smallSession() {
     return {.modelPath = "builtin:induction",
-            .prompt = "abcabc",
+            .given = {.text = "abcabc"},
             .promptLength = 2,
             .branches = {{-1, 1}, {0, 3}, {1, 7, 0.75f}, {1, 9, 0.125f}},
             .current = 3,

@@ -143,7 +143,7 @@ TEST_CASE("start page: each tour leads to something that moves", "[lab]") {
         QTest::mouseClick(&lab.find<QToolButton>("startWrite"), Qt::LeftButton);
         CHECK(lab.find<QToolButton>("workspace.write").isChecked());
         REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; })); // opens first here
-        const std::string begin = lab.snapshot().sequence->prompt;
+        const std::string begin = lab.snapshot().sequence->given.text;
         CHECK(lab.waitFor([&] { return lab.text().size() > begin.size() + 2; }));
         CHECK(shows("all"));
     }
@@ -193,7 +193,7 @@ TEST_CASE("start page: the model that opens first keeps the words and characters
     const auto type = [&](const char* text) {
         lab.find<QPlainTextEdit>("prompt").setPlainText(QString::fromUtf8(text));
         REQUIRE(lab.settle());
-        REQUIRE(lab.snapshot().sequence->prompt == text);
+        REQUIRE(lab.snapshot().sequence->given.text == text);
     };
     for (const char* sentence : {"The teacher gave the book to the student", "My prompt"}) {
         INFO(sentence);

@@ -78,7 +78,7 @@ public:
             CHECK(action(freed).isEnabled());
         CHECK_FALSE(find<QWidget>("lessonPointer").isVisible());
         CHECK(snapshot().model->name == "induction");
-        CHECK(snapshot().sequence->prompt == "abab");
+        CHECK(snapshot().sequence->given.text == "abab");
     }
 
     void write(QAbstractSpinBox& box, const QString& text) {

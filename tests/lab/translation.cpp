@@ -61,8 +61,8 @@ TEST_CASE("training: while a translation trains, the views show source and targe
     REQUIRE(lab.settle());
     const Snapshot& snapshot = lab.snapshot();
     REQUIRE(snapshot.model->readsSource);
-    const ExampleInput& example = training.snapshot()->example;
-    CHECK(snapshot.sequence->source.size() == example.prompt.size());
+    const GivenText& example = training.snapshot()->example;
+    CHECK(snapshot.sequence->source.size() == example.tokens.size());
     CHECK(snapshot.sequence->tokens.size() == example.target.size() + 1); // and the token that begins it
     const auto& samples = *training.snapshot()->answers.samples;
     REQUIRE_FALSE(samples.empty());
@@ -73,12 +73,12 @@ TEST_CASE("training: while a translation trains, the views show source and targe
     const auto& table = lab.find<QTreeView>("samples");
     const QModelIndex row = table.model()->index(1, 0);
     QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualRect(row).center());
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->prompt == samples[1].prompt; }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->given.text == samples[1].question.text; }));
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().sequence->source.size() == samples[1].tokens.size());
-    REQUIRE(lab.snapshot().sequence->tokens.size() == samples[1].written.size() + 1);
-    for (size_t i = 0; i < samples[1].written.size(); ++i)
-        CHECK(lab.snapshot().sequence->tokens[i + 1].id == samples[1].written[i]);
+    CHECK(lab.snapshot().sequence->source.size() == samples[1].question.tokens.size());
+    REQUIRE(lab.snapshot().sequence->tokens.size() == samples[1].question.target.size() + 1);
+    for (size_t i = 0; i < samples[1].question.target.size(); ++i)
+        CHECK(lab.snapshot().sequence->tokens[i + 1].id == samples[1].question.target[i]);
 }
 
 TEST_CASE("training: the form lists the installed catalogues by language, and takes the chosen one",

@@ -67,7 +67,7 @@ TEST_CASE("two streams: the prompt is the source, and Run writes the target from
     lab.find<QPushButton>("reset").click(); // the written tokens go, the source stays
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->tokens.size() == 1);
-    CHECK(lab.snapshot().sequence->prompt == "the cat is small.");
+    CHECK(lab.snapshot().sequence->given.text == "the cat is small.");
 }
 
 TEST_CASE("two streams: a heatmap of cross-attention has the target down and the source across", "[lab]") {

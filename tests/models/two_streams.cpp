@@ -20,7 +20,7 @@ LanguageModel opened(const std::string& name) {
 /// The most likely target of a source, token by token.
 std::vector<int> written(LanguageModel& model, const std::vector<int>& source, size_t count) {
     model.truncate(0);
-    model.setSource(source);
+    model.setSides({.source = source});
     std::vector<int> tokens{static_cast<int>(model.config().startToken)};
     model.feed(tokens);
     while (tokens.size() <= count) {
@@ -77,7 +77,7 @@ TEST_CASE("two streams: tokens that come at once give what they give one by one"
     for (const std::string name : {"t5", "t5_gated", "mt5", "bart", "marian", "marian_two_tables"}) {
         INFO(name);
         LanguageModel model = opened(name);
-        model.setSource(Golden(name).integers("source_tokens"));
+        model.setSides({.source = Golden(name).integers("source_tokens")});
         const std::vector<int> target{0, 7, 11, 4, 22, 9, 3, 8, 15, 2, 6};
         for (const int token : target) model.feed({&token, 1});
         const std::vector<float> one(model.logits().begin(), model.logits().end());

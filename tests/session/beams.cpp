@@ -24,7 +24,7 @@ std::vector<int> written(const Snapshot& snapshot) {
 
 TEST_CASE("beams: a session searches as the engine does, and goes to the best text", "[session][gpu]") {
     Session session({.validation = true});
-    succeed(session, OpenModelCommand{.path = kTwoStreams, .prompt = "the cat is small."});
+    succeed(session, OpenModelCommand{.path = kTwoStreams, .given = {.text = {.text = "the cat is small."}}});
     const BeamSettings settings{.width = 3, .lengthPenalty = 1, .maxTokens = 6};
     const auto shown = succeed(session, BeamSearchCommand{.settings = settings});
     REQUIRE(shown->beams);
@@ -55,9 +55,9 @@ TEST_CASE("beams: a search token by token is the search at once", "[session][gpu
     const BeamSettings settings{.width = 2, .maxTokens = 4};
     const auto whole = succeed(session, BeamSearchCommand{.settings = settings});
     const BeamTree atOnce = *whole->beams;
-    succeed(session, SetPromptCommand{.text = "abcabc"});
+    succeed(session, SetPromptCommand{{.text = "abcabc"}});
     CHECK_FALSE(session.latest()->beams); // it was after another prompt
-    succeed(session, SetPromptCommand{.text = "abcab"});
+    succeed(session, SetPromptCommand{{.text = "abcab"}});
     for (int step = 1; step <= 4; ++step) {
         const auto shown = succeed(session, BeamSearchCommand{.settings = settings, .steps = 1});
         CHECK(shown->beams->isDone == (step == 4));

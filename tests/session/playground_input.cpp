@@ -12,7 +12,7 @@ namespace {
 
 /// The induction model, whose weights are known.
 std::shared_ptr<const Snapshot> captured(Session& session, int layer) {
-    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
+    session.post(OpenModelCommand{.path = "builtin:induction"});
     after(session, CaptureInputsCommand{.site = layer});
     return session.latest();
 }
@@ -58,7 +58,7 @@ TEST_CASE("playground input: random inputs and learned tables do not share numbe
 TEST_CASE("playground input: a layer's own attention on its queries and keys gives the model's pattern",
           "[session][gpu]") {
     Session session(kTestDevice);
-    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
+    session.post(OpenModelCommand{.path = "builtin:induction"});
     session.post(PatternRequest{.site = 1, .head = 0});
     const auto snapshot = after(session, CaptureInputsCommand{.site = 1});
     REQUIRE_FALSE(snapshot->failure);
@@ -100,7 +100,7 @@ TEST_CASE("playground input: a layer's own attention on its queries and keys giv
 
 TEST_CASE("playground input: capturing leaves the sequence, the logits and the views as they are", "[session][gpu]") {
     Session session(kTestDevice);
-    const auto before = after(session, OpenModelCommand{.path = "builtin:induction", .prompt = {}, .promptTokens = {}});
+    const auto before = after(session, OpenModelCommand{.path = "builtin:induction"});
     const auto done = after(session, CaptureInputsCommand{.site = 0});
     CHECK(done->sequenceVersion == before->sequenceVersion);
     CHECK(done->next == before->next);

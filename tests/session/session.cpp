@@ -79,7 +79,7 @@ TEST_CASE("branches: the prompt keeps its length wherever the path ends", "[sess
 TEST_CASE("session: opens, generates, branches and explains on the worker thread", "[session][gpu]") {
     Session session({.validation = true});
     session.post(OpenModelCommand{.path = "builtin:induction"});
-    auto snapshot = test::after(session, SetPromptCommand{.text = "qwertyuiopqwert"});
+    auto snapshot = test::after(session, SetPromptCommand{{.text = "qwertyuiopqwert"}});
     REQUIRE(snapshot->model);
     REQUIRE_FALSE(snapshot->failure);
     CHECK(snapshot->sequence->text == "qwertyuiopqwert");
@@ -102,14 +102,14 @@ TEST_CASE("session: opens, generates, branches and explains on the worker thread
 
 TEST_CASE("session: a command that fails says why and loses nothing", "[session][gpu]") {
     Session session;
-    test::after(session, SetPromptCommand{.text = "abc"});
+    test::after(session, SetPromptCommand{{.text = "abc"}});
     REQUIRE(session.latest()->failure);
     CHECK(session.latest()->failure->sentence() == "no model is open; open a model folder first");
-    test::after(session, OpenModelCommand{.path = "builtin:induction", .prompt = "abcabc"});
+    test::after(session, OpenModelCommand{.path = "builtin:induction", .given = {.text = {.text = "abcabc"}}});
     REQUIRE_FALSE(session.latest()->failure);
     for (const Command& bad : std::vector<Command>{
              OpenModelCommand{.path = "/no/such/folder"}, OpenModelCommand{.path = "builtin:other"},
-             SetPromptCommand{.text = "ABC!"}, SetPromptCommand{.text = ""}, SetPromptCommand{.text = "\xff\xfe"},
+             SetPromptCommand{{.text = "ABC!"}}, SetPromptCommand{{.text = ""}}, SetPromptCommand{{.text = "\xff\xfe"}},
              TakeTokenCommand{.token = 999}, GoToBranchCommand{.node = 999}, CellRequest{.site = 9},
              ShowWeightCommand{.name = "nothing"}, CaptureCommand{.hooks = "no.*", .path = "/tmp/x.npz"},
              CaptureCommand{.hooks = "logits", .path = "/tmp/x.txt"}}) {
@@ -135,7 +135,7 @@ TEST_CASE("session: a pair of texts runs with its token types, and comes back wi
     const std::string path = std::string(ATTN_TEST_DIR) + "/golden/bert", first = "The dogs ran.", second = "Who sat?";
     Session session({.device = {}, .softwareThreads = 0, .validation = true});
     succeed(session, OpenModelCommand{.path = path});
-    const auto pair = succeed(session, SetPromptCommand{.text = first, .second = second});
+    const auto pair = succeed(session, SetPromptCommand{{.text = first, .second = second}});
     LanguageModel model(openModelSource(path), {.device = {.validation = true}});
     const Encoding encoding = model.tokenizer()->encodePair(first, second);
     CHECK(pair->next->logits == model.predict(TextInput{encoding.ids, encoding.types}));
@@ -151,9 +151,8 @@ TEST_CASE("session: a pair of texts runs with its token types, and comes back wi
     CHECK(wordOf(3) == "dogs"); // two pieces of one word
     CHECK(wordOf(7) == "Who");
 
-    const RestoreBranchesCommand restore{
-        .nodes = {}, .current = 0, .prompt = first, .promptLength = 0, .second = second};
-    succeed(session, SetPromptCommand{.text = "the dog sat"});
+    const RestoreBranchesCommand restore{.nodes = {}, .current = 0, .promptLength = 0, .given = {.text = first, .second = second}};
+    succeed(session, SetPromptCommand{{.text = "the dog sat"}});
     RestoreBranchesCommand again = restore;
     for (size_t i = 0; i < encoding.ids.size(); ++i) again.nodes.push_back({static_cast<int>(i) - 1, encoding.ids[i]});
     again.current = again.promptLength = static_cast<int>(encoding.ids.size());
@@ -161,14 +160,14 @@ TEST_CASE("session: a pair of texts runs with its token types, and comes back wi
     CHECK(succeed(session, again)->next->logits == pair->next->logits);
 
     succeed(session, OpenModelCommand{.path = kInduction});
-    CHECK(failureOf(session, SetPromptCommand{.text = first, .second = second}).find("reads one text") !=
+    CHECK(failureOf(session, SetPromptCommand{{.text = first, .second = second}}).find("reads one text") !=
           std::string::npos);
 }
 
 TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[session][gpu]") {
     Session session;
     const auto snapshot =
-        test::after(session, OpenModelCommand{.path = "builtin:induction", .prompt = std::string(300, 'a') + "bc"});
+        test::after(session, OpenModelCommand{.path = "builtin:induction", .given = {.text = {.text = std::string(300, 'a') + "bc"}}});
     REQUIRE_FALSE(snapshot->failure);
     CHECK(snapshot->sequence->tokens.size() <= 128);
     CHECK(snapshot->sequence->tokens.back().text == "c");
@@ -177,7 +176,7 @@ TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[se
     REQUIRE(session.waitIdle());
     CHECK_FALSE(session.latest()->failure);
     CHECK(session.latest()->branches->nodes.size() == 1 + 302 + 200);
-    test::after(session, SetPromptCommand{.text = std::string(5000, 'a'), .tokens = {}});
+    test::after(session, SetPromptCommand{{.text = std::string(5000, 'a')}});
     CHECK(session.latest()->sequence->notice.find("the last 104 of 5,000 tokens") != std::string::npos);
 }
 
@@ -204,9 +203,9 @@ TEST_CASE("session: the tree of a text comes with it, and comes back with its br
     const std::vector<int> chain{0, 1, 2, 3, 4, 5, 6, 7};
     const std::string text = "a b c d e f g h";
     const auto logitsOf = [](const Snapshot& snapshot) { return snapshot.classes->logits; };
-    const auto own = succeed(session, SetPromptCommand{.text = text}),
-               given = succeed(session, SetPromptCommand{.text = text, .parents = chain});
-    CHECK(given->sequence->parents == chain);
+    const auto own = succeed(session, SetPromptCommand{{.text = text}}),
+               given = succeed(session, SetPromptCommand{{.text = text, .parents = chain}});
+    CHECK(given->sequence->given.parents == chain);
     CHECK(logitsOf(*given) != logitsOf(*own));
     LanguageModel model(openModelSource(folder.path().string()), {.device = {.validation = true}});
     model.predict(TextInput{.tokens = model.tokenizer()->encode(text).ids, .parents = chain});
@@ -215,13 +214,12 @@ TEST_CASE("session: the tree of a text comes with it, and comes back with its br
     std::vector<SavedToken> nodes;
     for (const TokenInfo& token : given->sequence->tokens)
         nodes.push_back({.parent = static_cast<int>(nodes.size()) - 1, .token = token.id});
-    CHECK(logitsOf(*succeed(session, SetPromptCommand{.text = text})) == logitsOf(*own));
+    CHECK(logitsOf(*succeed(session, SetPromptCommand{{.text = text}})) == logitsOf(*own));
     const auto restored = succeed(
-        session, RestoreBranchesCommand{
-                     .nodes = nodes, .current = 7, .prompt = text, .promptLength = 8, .second = {}, .parents = chain});
+        session, RestoreBranchesCommand{.nodes = nodes, .current = 7, .promptLength = 8, .given = {.text = text, .second = {}, .parents = chain}});
     CHECK(logitsOf(*restored) == logitsOf(*given));
 
-    test::after(session, SetPromptCommand{.text = "a b c", .parents = chain});
+    test::after(session, SetPromptCommand{{.text = "a b c", .parents = chain}});
     REQUIRE(session.latest()->failure);
     CHECK(session.latest()->failure->what == "the tree ends at token 8, but the text has 3 tokens");
 }

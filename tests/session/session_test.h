@@ -66,7 +66,7 @@ class OpenSession : public Session {
 public:
     explicit OpenSession(const std::string& prompt, const DeviceChoice& device = {.validation = true})
         : Session(device) {
-        succeed(*this, OpenModelCommand{.path = kInduction, .prompt = prompt});
+        succeed(*this, OpenModelCommand{.path = kInduction, .given = {.text = {.text = prompt}}});
     }
 };
 

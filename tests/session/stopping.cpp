@@ -37,7 +37,7 @@ double stopsLoading() {
     OpenSession session("abcabc");
     std::vector<double> times;
     for (int round = 0; round < 3; ++round) {
-        session.post(OpenModelCommand{.path = folder.path().string(), .promptTokens = {1}});
+        session.post(OpenModelCommand{.path = folder.path().string(), .given = {.text = {.tokens = {1}}}});
         REQUIRE(waitFor(session, [](const Snapshot& snapshot) {
             return snapshot.status.activity == Activity::Loading && snapshot.status.progress > 0.1f;
         }));
@@ -47,9 +47,9 @@ double stopsLoading() {
         }));
         CHECK_FALSE(session.latest()->failure);
         if (session.latest()->status.activity == Activity::Idle && session.latest()->model->name != "induction")
-            succeed(session, OpenModelCommand{.path = kInduction, .prompt = "abcabc"}); // as fast as that
+            succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "abcabc"}}}); // as fast as that
         else
-            CHECK(session.latest()->sequence->prompt == "abcabc");
+            CHECK(session.latest()->sequence->given.text == "abcabc");
     }
     succeed(session, GenerateCommand{.maxTokens = 3});
     CHECK(text(session) == "abcabcabc");
@@ -61,10 +61,10 @@ double stopsPrompt() {
     REQUIRE(HollowLlama{.layers = 4, .width = 256, .feedForward = 1024}.write(folder.path()));
     Session session;
     const std::vector<int> before(100, 7), longPrompt(4000, 9);
-    succeed(session, OpenModelCommand{.path = folder.path().string(), .promptTokens = before});
+    succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.tokens = before}}});
     std::vector<double> times;
     for (int round = 0; round < 5; ++round) {
-        session.post(SetPromptCommand{.tokens = longPrompt});
+        session.post(SetPromptCommand{{.tokens = longPrompt}});
         REQUIRE(waitFor(session,
                         [](const Snapshot& snapshot) { return snapshot.status.activity == Activity::Prefilling; }));
         std::this_thread::sleep_for(std::chrono::milliseconds(20 * round)); // at any moment
@@ -72,7 +72,7 @@ double stopsPrompt() {
         CHECK_FALSE(session.latest()->failure);
         const size_t count = session.latest()->sequence->tokens.size();
         if (count == longPrompt.size()) // a machine so fast that the prompt was through
-            succeed(session, SetPromptCommand{.tokens = before});
+            succeed(session, SetPromptCommand{{.tokens = before}});
         else
             CHECK(count == before.size());
     }
@@ -121,10 +121,10 @@ TEST_CASE("measure: how long a Stop takes", "[.measure]") {
 TEST_CASE("stop: what was posted before it ends, what is posted after it runs", "[session][gpu]") {
     OpenSession session("abcabc");
     for (int round = 0; round < 20; ++round) {
-        session.post(OpenModelCommand{.path = kInduction, .prompt = "zzz"});
+        session.post(OpenModelCommand{.path = kInduction, .given = {.text = {.text = "zzz"}}});
         session.post(GenerateCommand{.maxTokens = 1'000'000});
         session.post(StopCommand{});
-        session.post(SetPromptCommand{.text = "xyxyx"});
+        session.post(SetPromptCommand{{.text = "xyxyx"}});
         after(session, GenerateCommand{.maxTokens = 2});
         CHECK_FALSE(session.latest()->failure);
         CHECK(text(session) == "xyxyxyx");
@@ -136,7 +136,7 @@ TEST_CASE("stop: the end of a session cancels what runs", "[session][gpu]") {
     REQUIRE(HollowLlama{.layers = 4, .width = 256, .feedForward = 1024}.write(folder.path()));
     {
         Session session;
-        session.post(OpenModelCommand{.path = folder.path().string(), .promptTokens = std::vector<int>(4000, 9)});
+        session.post(OpenModelCommand{.path = folder.path().string(), .given = {.text = {.tokens = std::vector<int>(4000, 9)}}});
         REQUIRE(waitFor(session,
                         [](const Snapshot& snapshot) { return snapshot.status.activity == Activity::Prefilling; }));
         session.post(GenerateCommand{.maxTokens = 1'000'000});

@@ -109,7 +109,7 @@ TEST_CASE("training session: looking on changes no bit of a run", "[session][gpu
         watched.step();
         REQUIRE(watched.waitIdle());
         const auto now = watched.latest();
-        views.post(ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->example.prompt});
+        views.post(ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->example});
         REQUIRE(views.waitIdle());
         REQUIRE_FALSE(views.latest()->failure);
         shown += views.latest()->grid ? 1 : 0;
@@ -164,7 +164,7 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
     const auto end = training.latest();
     const auto all = checkpoints(folder.path() / "run");
     Session session({.softwareThreads = 0});
-    session.post(ShowWeightsCommand{nullptr, all.front().string(), end->folder, "step 0", end->example.prompt});
+    session.post(ShowWeightsCommand{nullptr, all.front().string(), end->folder, "step 0", end->example});
     session.post(test::gateOf(1, 1, 0));
     const auto before = test::after(session, GenerateCommand{.maxTokens = 1});
     REQUIRE_FALSE(before->failure);
@@ -179,7 +179,7 @@ TEST_CASE("session: a moment of a run takes the place of another without touchin
     CHECK(after->next->logits != before->next->logits);
 
     Session fresh({.softwareThreads = 0}); // the same from the file, opened as any model
-    fresh.post(OpenModelCommand{.path = all.back().string(), .prompt = {}, .promptTokens = end->example.prompt});
+    fresh.post(OpenModelCommand{.path = all.back().string(), .given = {.text = {.tokens = end->example.tokens}}});
     fresh.post(test::gateOf(1, 1, 0));
     session.post(ResetCommand{});
     REQUIRE(fresh.waitIdle());
@@ -196,10 +196,10 @@ TEST_CASE("session: opening a run ends what another model was writing", "[sessio
     REQUIRE(training.waitIdle());
     const auto now = training.latest();
     Session session({.softwareThreads = 0});
-    session.post(OpenModelCommand{.path = "builtin:induction", .prompt = "abcabc", .promptTokens = {}});
+    session.post(OpenModelCommand{.path = "builtin:induction", .given = {.text = {.text = "abcabc"}}});
     session.post(GenerateCommand{.maxTokens = 100, .tokensPerSecond = 1});
-    test::after(session, ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->example.prompt});
+    test::after(session, ShowWeightsCommand{now->weights, now->folder, now->folder, "now", now->example});
     CHECK(session.latest()->model->name == "run");
     CHECK(session.latest()->status.activity == Activity::Idle);
-    CHECK(session.latest()->sequence->tokens.size() == now->example.prompt.size());
+    CHECK(session.latest()->sequence->tokens.size() == now->example.tokens.size());
 }

@@ -20,7 +20,7 @@ GivenPicture pictureOf(const std::string& model) {
 }
 
 Shown open(Session& session, const std::string& model) {
-    return after(session, OpenModelCommand{.path = (kGoldenRoot / model).string(), .picture = pictureOf(model)});
+    return after(session, OpenModelCommand{.path = (kGoldenRoot / model).string(), .given = {.picture = pictureOf(model)}});
 }
 
 const TokenMap& rollout(Session& session, const RolloutAnalysis& analysis) {
@@ -93,7 +93,7 @@ TEST_CASE("pictures: a model of text and one of pictures take each other's place
     CHECK_FALSE(shown->sequence);
     CHECK_FALSE(shown->grid);
     // A vision model takes no prompt and writes nothing.
-    for (const Command& command : {Command(SetPromptCommand{.text = "1,2"}), Command(GenerateCommand{}),
+    for (const Command& command : {Command(SetPromptCommand{{.text = "1,2"}}), Command(GenerateCommand{}),
                                    Command(CellRequest{}), Command(CaptureInputsCommand{})}) {
         shown = after(session, command);
         REQUIRE(shown->failure);
@@ -112,7 +112,7 @@ TEST_CASE("pictures: a model of text and one of pictures take each other's place
 TEST_CASE("pictures: what was asked of a text while a model of pictures was read does not fail over the picture",
           "[session][vision][gpu]") {
     Session session(kTestDevice);
-    REQUIRE(after(session, OpenModelCommand{.path = kInduction, .prompt = "abab"})->sequence);
+    REQUIRE(after(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "abab"}}})->sequence);
     std::atomic<bool> isAsked = false;
     session.setListener([&] {
         if (session.latest()->status.activity == Activity::Loading && !isAsked.exchange(true))

@@ -26,7 +26,7 @@ public:
     explicit RuledSession(const std::string& rules) : Session({.validation = true}) {
         writeFile(folder_ / "generation_config.json", rules);
         succeed(*this, OpenModelCommand{.path = folder_.path().string()});
-        succeed(*this, SetPromptCommand{.text = {}, .tokens = {1, 5, 9}});
+        succeed(*this, SetPromptCommand{{.tokens = {1, 5, 9}}});
     }
     Ids run(int tokens) { return written(*succeed(*this, GenerateCommand{.maxTokens = tokens})); }
 
@@ -133,13 +133,13 @@ TEST_CASE("writing rules: a tokenizer that cannot be read leaves a model of ids,
     const ModelFolder folder("gpt2");
     writeFile(folder / "tokenizer.json", R"({"model": {"type": "Chars"}})");
     Session session({.validation = true});
-    const auto opened = succeed(session, OpenModelCommand{.path = folder.path().string(), .prompt = "1, 5, 9"});
+    const auto opened = succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.text = "1, 5, 9"}}});
     CHECK_FALSE(opened->model->hasTokenizer);
     CHECK_THAT(opened->model->tokenizerProblem, CONTAINS("tokenizer.json"));
     CHECK(std::ranges::any_of(opened->model->warnings, [](const std::string& warning) {
         return warning.starts_with("the tokenizer cannot be read, so the model takes token ids: ");
     }));
-    succeed(session, SetPromptCommand{.text = "1, 5, 9"});
+    succeed(session, SetPromptCommand{{.text = "1, 5, 9"}});
     CHECK(session.latest()->sequence->tokens.size() == 3);
     CHECK_THAT(session.latest()->sequence->notice, CONTAINS("This model's tokenizer cannot be read: "));
     CHECK(written(*succeed(session, GenerateCommand{.maxTokens = 2})).size() == 2);
@@ -164,8 +164,8 @@ TEST_CASE("writing rules: a text that begins twice gets a notice", "[session][gp
     writeFile(folder / "tokenizer.json", tokenizer.dump());
     Session session({.validation = true});
     CHECK(
-        succeed(session, OpenModelCommand{.path = folder.path().string(), .prompt = "abc"})->sequence->notice.empty());
-    const auto twice = succeed(session, SetPromptCommand{.text = "<s>abc"});
+        succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.text = "abc"}}})->sequence->notice.empty());
+    const auto twice = succeed(session, SetPromptCommand{{.text = "<s>abc"}});
     CHECK(twice->sequence->tokens.size() == 4); // ab is one token
     CHECK_THAT(twice->sequence->notice, CONTAINS("the tokenizer puts <s> before every text"));
 }

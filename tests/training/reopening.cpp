@@ -208,10 +208,10 @@ void requireSame(const std::vector<float>& found, const std::vector<float>& expe
 
 /// Opens a folder as `generate`, `classify` and the window do, and compares the logits.
 void requireSameText(Session& window, const Trainer& trainer, const fs::path& folder) {
-    const ExampleInput example = exampleInput(trainer);
-    TextInput input{.tokens = example.prompt, .parents = example.parents};
+    const GivenText example = exampleInput(trainer);
+    TextInput input{.tokens = example.tokens, .parents = example.parents};
     if (trainer.task().hasSource)
-        input = {.tokens = {static_cast<int>(trainer.sequences()->config().startToken)}, .source = example.prompt};
+        input = {.tokens = {static_cast<int>(trainer.sequences()->config().startToken)}, .source = example.tokens};
     const bool hasTree = treeSpec(trainer.sequences()->config()) != nullptr;
     if (hasTree && input.parents.empty()) { // each word depends on the one before
         input.parents.resize(input.tokens.size());
@@ -246,8 +246,7 @@ void requireSamePictures(Session& window, const Trainer& trainer, const fs::path
         after(openVisionSource(folder.string()), onOneThread());
     const std::vector<float> expected = before.predict(before.patchesOf(picture));
     requireSame(after.predict(after.patchesOf(picture)), expected);
-    const auto shown = succeed(window, OpenModelCommand{.path = folder.string(),
-                                                        .picture = {.image = std::make_shared<const Image>(picture)}});
+    const auto shown = succeed(window, OpenModelCommand{.path = folder.string(), .given = {.picture = {.image = std::make_shared<const Image>(picture)}}});
     REQUIRE(shown->answer);
     requireSame(shown->answer->logits, expected);
 }

@@ -186,7 +186,7 @@ TEST_CASE("translation: a model without positions is written with a table of zer
     std::vector<int> source(example.source.begin(), example.source.end());
     const auto logits = [&] {
         model.truncate(0);
-        model.setSource(source);
+        model.setSides({.source = source});
         model.feed(example.prompt);
         return std::vector<float>(model.logits().begin(), model.logits().end());
     };

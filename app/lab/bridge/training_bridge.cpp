@@ -87,9 +87,7 @@ void TrainingBridge::showNewest() {
                                    .path = snapshot_->folder,
                                    .run = snapshot_->folder,
                                    .title = tr("step %1").arg(snapshot_->weightsStep).toStdString(),
-                                   .promptTokens = snapshot_->example.prompt,
-                                   .targetTokens = snapshot_->example.target,
-                                   .promptTree = snapshot_->example.parents,
+                                   .given = snapshot_->example,
                                    .step = snapshot_->weightsStep});
 }
 
@@ -116,9 +114,7 @@ void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t
     views_.post(ShowWeightsCommand{.path = checkpoint.toStdString(), // opening it reports what is wrong with it
                                    .run = run.toStdString(),
                                    .title = tr("step %1").arg(step).toStdString(),
-                                   .promptTokens = snapshot_->example.prompt,
-                                   .targetTokens = snapshot_->example.target,
-                                   .promptTree = snapshot_->example.parents,
+                                   .given = snapshot_->example,
                                    .step = step});
 }
 

@@ -130,7 +130,7 @@ void openGates(LessonStage& stage, const QJsonValue&) {
 }
 
 void setPrompt(LessonStage& stage, const QJsonValue& value) {
-    stage.workbench().post(SetPromptCommand{.text = value.toString().toStdString(), .tokens = {}});
+    stage.workbench().post(SetPromptCommand{{.text = value.toString().toStdString()}});
 }
 
 /// Opens a model. If it is open already, opens all its gates and sets the prompt instead of reading it again.

@@ -60,7 +60,7 @@ bool isPrompt(LessonStage& stage, const QJsonValue& value) {
         while (text.endsWith('.')) text.chop(1);
         return text;
     };
-    return sequence && plain(QString::fromStdString(sequence->prompt)) == plain(value.toString());
+    return sequence && plain(QString::fromStdString(sequence->given.text)) == plain(value.toString());
 }
 
 /// Whether the model has generated this many tokens after the prompt.
@@ -74,7 +74,7 @@ bool hasWritten(LessonStage& stage, const QJsonValue& value) {
 bool hasBranches(LessonStage& stage, const QJsonValue& value) {
     const auto& tree = snapshotOf(stage).branches;
     if (!tree) return false;
-    const auto ends = std::ranges::count_if(tree->nodes, [](const BranchNode& node) { return node.children.empty(); });
+    const auto ends = std::ranges::count_if(tree->children(), &std::vector<int>::empty);
     return static_cast<double>(ends) >= value.toDouble();
 }
 

@@ -15,7 +15,8 @@ std::vector<BranchTreeModel::Chain> BranchTreeModel::collapse(const BranchTree& 
     };
     // An explicit stack: a chain of thousands of tokens must not recurse.
     std::vector<Pending> pending;
-    const auto& roots = tree.nodes.front().children;
+    const std::vector<std::vector<int>> children = tree.children();
+    const auto& roots = children.front();
     for (size_t i = roots.size(); i-- > 0;) pending.push_back({roots[i], -1, static_cast<int>(i)});
     while (!pending.empty()) {
         const Pending start = pending.back();
@@ -24,21 +25,21 @@ std::vector<BranchTreeModel::Chain> BranchTreeModel::collapse(const BranchTree& 
         std::string text;
         double sum = 0;
         int count = 0;
-        for (int node = start.node;; node = tree.nodes[static_cast<size_t>(node)].children.front()) {
+        for (int node = start.node;; node = children[static_cast<size_t>(node)].front()) {
             const BranchNode& branch = tree.nodes[static_cast<size_t>(node)];
             text += branch.text;
             sum += static_cast<double>(branch.probability.value_or(0));
             count += branch.probability ? 1 : 0;
             chain.last = node;
             chain.holdsCurrent = chain.holdsCurrent || node == tree.current;
-            if (branch.children.size() != 1) break;
+            if (children[static_cast<size_t>(node)].size() != 1) break;
         }
         chain.text = QString::fromStdString(text);
         if (count > 0) chain.meanProbability = sum / count;
         const int self = static_cast<int>(chains.size());
         if (start.parentChain >= 0) chains[static_cast<size_t>(start.parentChain)].children.push_back(self);
         chains.push_back(std::move(chain));
-        const auto& forks = tree.nodes[static_cast<size_t>(chains.back().last)].children;
+        const auto& forks = children[static_cast<size_t>(chains.back().last)];
         for (size_t i = forks.size(); i-- > 0;) pending.push_back({forks[i], self, static_cast<int>(i)});
     }
     return chains;

@@ -83,7 +83,7 @@ std::vector<CandidateModel::Row> CandidateModel::tokenRows(const Snapshot& snaps
 std::vector<CandidateModel::Row> CandidateModel::classRows(const Snapshot& snapshot, bool isCompared) {
     std::vector<Row> rows;
     const TextClasses& classes = *snapshot.classes;
-    const std::vector<TokenInfo>& tokens = snapshot.sequence->tokens;
+    const GrowingList<TokenInfo>& tokens = snapshot.sequence->tokens;
     const auto passage = std::ranges::find_if(tokens, &TokenInfo::isSecond);
     const auto from = passage == tokens.end() ? 0 : static_cast<int>(passage - tokens.begin());
     const TextClasses* before = isCompared ? snapshot.uneditedClasses.get() : nullptr;

@@ -35,7 +35,7 @@ int SampleModel::columnCount(const QModelIndex& parent) const { return parent.is
 QVariant SampleModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
     const SampleAnswer& sample = (*samples_)[static_cast<size_t>(index.row())];
-    const QString text = index.column() == PromptColumn     ? QString::fromStdString(sample.prompt)
+    const QString text = index.column() == PromptColumn     ? QString::fromStdString(sample.question.text)
                          : index.column() == ExpectedColumn ? joined(sample.expected)
                                                             : joined(sample.given);
     switch (role) {

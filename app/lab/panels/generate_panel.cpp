@@ -102,13 +102,22 @@ bool endsWithLoneSpace(const Snapshot& snapshot) {
 } // namespace
 
 /// Text, or ids where the model has no tokenizer.
-GeneratePanel::Typed GeneratePanel::promptOf(const Snapshot& snapshot) {
+GivenText GeneratePanel::promptOf(const Snapshot& snapshot) {
     const Sequence& sequence = *snapshot.sequence;
-    if (!snapshot.model || snapshot.model->hasTokenizer) return {sequence.prompt, sequence.second, sequence.parents};
+    GivenText shown = sequence.given;
+    shown.tokens.clear();
+    if (!snapshot.model || snapshot.model->hasTokenizer) return shown;
     std::vector<int> ids;
     for (const TokenInfo& token : snapshot.model->readsSource ? sequence.source : sequence.tokens)
         if (token.isPrompt) ids.push_back(token.id);
-    return {joinIds(ids), {}, sequence.parents};
+    shown.text = joinIds(ids);
+    return shown;
+}
+
+GivenText GeneratePanel::typedPrompt() const {
+    return {.text = prompt_->toPlainText().toStdString(),
+            .second = second_->text().toStdString(),
+            .parents = typedTree()};
 }
 
 PromptEditor::PromptEditor(QWidget* parent) : LimitedEditor(static_cast<int>(kMostPromptBytes), parent) {
@@ -324,7 +333,7 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(prompt),
                      [](const TokenInfo& token) { return token.isPrompt; });
         const int written = static_cast<int>(tokens.size() - prompt.size());
-        chips_->setTokens(readsSource() ? snapshot->sequence->source : prompt);
+        chips_->setTokens(readsSource() ? std::span<const TokenInfo>(snapshot->sequence->source) : prompt);
         text_->setTokens(tokens);
         const int context = snapshot->model ? snapshot->model->contextLength : 0;
         const bool isWriting = !snapshot->model || snapshot->model->writesText();
@@ -363,10 +372,9 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
 }
 
 void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
-    const Typed prompt = promptOf(snapshot);
+    const GivenText prompt = promptOf(snapshot);
     const bool isEcho = std::ranges::find(inFlight_, prompt, &Posted::prompt) != inFlight_.end();
-    if (!isEcho && prompt != shownPrompt_ &&
-        prompt != Typed{prompt_->toPlainText().toStdString(), second_->text().toStdString(), typedTree()}) {
+    if (!isEcho && prompt != shownPrompt_ && prompt != typedPrompt()) {
         const QSignalBlocker quiet(prompt_), quietSecond(second_), quietTree(tree_);
         prompt_->showText(QString::fromStdString(prompt.text));
         prompt_->moveCursor(QTextCursor::End);
@@ -399,25 +407,24 @@ bool GeneratePanel::postPrompt() {
     typing_.stop();
     if (!snapshot_ || !snapshot_->model) return false;
     const bool hasTokenizer = snapshot_->model->hasTokenizer;
-    const auto promptCommand = [&](const Typed& typed) {
-        return hasTokenizer ? SetPromptCommand{.text = typed.text, .second = typed.second, .parents = typed.parents}
-                            : SetPromptCommand{.text = {},
-                                               .tokens = parseIds(QString::fromStdString(typed.text)),
-                                               .parents = typed.parents};
+    const auto promptCommand = [&](GivenText typed) {
+        if (!hasTokenizer) typed.tokens = parseIds(QString::fromStdString(std::exchange(typed.text, {})));
+        return SetPromptCommand{std::move(typed)};
     };
     const QString shown = prompt_->toPlainText();
     if (const QString why = prompt_->objectionTo(shown.size()); !why.isEmpty()) {
         refuse(why);
         return false;
     }
-    const std::vector<int> parents = snapshot_->model->readsTrees ? typedTree() : std::vector<int>();
-    if (const QString why = objectionToTree(parents); !why.isEmpty()) {
+    GivenText typed = typedPrompt();
+    if (!snapshot_->model->readsPairs) typed.second.clear();
+    if (!snapshot_->model->readsTrees) typed.parents.clear();
+    if (const QString why = objectionToTree(typed.parents); !why.isEmpty()) {
         hint(why);
         return false;
     }
-    SetPromptCommand command = promptCommand(
-        {shown.toStdString(), snapshot_->model->readsPairs ? second_->text().toStdString() : std::string(), parents});
-    const Typed typed{hasTokenizer ? command.text : joinIds(command.tokens), command.second, command.parents};
+    SetPromptCommand command = promptCommand(typed);
+    if (!hasTokenizer) typed.text = joinIds(command.given.tokens);
     const bool isPosted = typed == (inFlight_.empty() ? shownPrompt_ : inFlight_.back().prompt);
     if (typed.text.empty()) {
         if (hasTokenizer)
@@ -442,9 +449,7 @@ bool GeneratePanel::postPrompt() {
 void GeneratePanel::addUnread(SessionDocument& document) const {
     const bool isUnread = typing_.isActive() || !inFlight_.empty();
     if (!isUnread || !snapshot_ || !snapshot_->model) return;
-    document.prompt = prompt_->toPlainText();
-    document.second = second_->text();
-    document.parents = typedTree();
+    document.given = typedPrompt();
     document.branches.clear(); // of the prompt before
     document.source.clear();
     document.current = -1;

@@ -112,16 +112,13 @@ private:
     QTimer typing_;
     WordHider hider_;
     /// A prompt as it stands in the editors.
-    struct Typed {
-        std::string text, second;
-        std::vector<int> parents{};
-        bool operator==(const Typed&) const = default;
-    };
     struct Posted {
-        Typed prompt;
+        GivenText prompt;
         uint64_t number = 0; ///< SetPromptCommand::number
     };
-    static Typed promptOf(const Snapshot& snapshot);
+    /// The text as the editors show it.
+    static GivenText promptOf(const Snapshot& snapshot);
+    GivenText typedPrompt() const; ///< in the editors
     std::vector<int> typedTree() const; ///< empty if there is none, or it cannot be read
     /// Why what is typed is no tree; empty if it is one, or none is typed.
     QString objectionToTree(const std::vector<int>& parents) const;
@@ -130,7 +127,7 @@ private:
     uint64_t lastNumber_ = 0;
     QString typed_;
     bool isLesson_ = false;
-    Typed shownPrompt_; ///< prompt of the last snapshot
+    GivenText shownPrompt_; ///< prompt of the last snapshot
 };
 
 } // namespace attn

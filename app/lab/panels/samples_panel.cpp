@@ -83,8 +83,7 @@ void SamplesPanel::showQuestion(const QModelIndex& index) {
     const auto samples = answers_.samples;
     if (!samples || index.row() >= static_cast<int>(samples->size())) return;
     const SampleAnswer& sample = (*samples)[static_cast<size_t>(index.row())];
-    bench_.post(SetPromptCommand{
-        .text = sample.prompt, .tokens = sample.tokens, .target = sample.written, .parents = sample.parents});
+    bench_.post(SetPromptCommand{sample.question});
 }
 
 void SamplesPanel::showPicture(int row) {

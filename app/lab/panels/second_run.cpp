@@ -8,6 +8,25 @@
 #include <utility>
 
 namespace attn {
+namespace {
+
+/// The text of a run for another model, which may split it into other tokens, and may not read all that belongs to it.
+/// @param other null: not known yet
+GivenText textFor(const Snapshot& run, const ModelInfo* other) {
+    GivenText text = run.textSoFar();
+    const ModelInfo& model = *run.model;
+    const bool hasSameTokens = other && other->tokenTexts == model.tokenTexts && other->readsSource == model.readsSource;
+    if (model.hasTokenizer && !hasSameTokens) {
+        if (!model.readsSource && text.second.empty()) text.text = run.sequence->text; // also what the model has written
+        text.tokens.clear();
+        text.target.clear();
+    }
+    if (!other || !other->readsPairs) text.second.clear();
+    if (!other || !other->readsTrees) text.parents.clear();
+    return text;
+}
+
+} // namespace
 
 SecondRun::SecondRun(Workbench& bench) : bench_(bench), second_(std::make_shared<Snapshot>()) {
     connect(&bench.pictures(), &PictureBench::lookChanged, this, &SecondRun::askForRollout);
@@ -35,25 +54,22 @@ std::optional<SecondRun::Asked> SecondRun::wanted() const {
     if (!isOtherModel) next.storage = first->model->storage;
     if (!isOtherModel && first->shown) next.weights = first->shown->weights;
     if (first->readsPictures()) {
-        next.picture = bench_.pictures().setup().given;
-        if (isOtherInput && !next.picture.other) return {};
+        GivenPicture& picture = next.given.picture = bench_.pictures().setup().given;
+        if (isOtherInput && !picture.other) return {};
         if (isOtherInput) { // the changes refer to this model
-            next.picture.image = next.picture.other;
+            picture.image = picture.other;
             next.changes = first->changes;
             next.run = first->run == ShownRun::Original ? ShownRun::Original : ShownRun::Changed;
         }
         const bool hasSameGrid = !isOtherModel || (second_->model && second_->model->grid == first->model->grid);
-        if (!hasSameGrid) next.picture.hidden.clear();
+        if (!hasSameGrid) picture.hidden.clear();
         return next;
     }
     const bool isReady = bench_.tokenCount() > 0 && first->status.activity == Activity::Idle;
     if (!isReady || (isOtherInput && text_.isEmpty())) return {};
-    if (isOtherInput) next.text = text_.toStdString();
-    // Another model may split the text into other tokens.
-    if (isOtherModel && first->model->hasTokenizer) next.text = first->sequence->text;
-    if (!isOtherInput && !isOtherModel) next.parents = first->sequence->parents;
-    if (next.text.empty())
-        for (const TokenInfo& token : first->sequence->tokens) next.tokens.push_back(token.id);
+    next.given.text = isOtherInput   ? GivenText{.text = text_.toStdString()}
+                      : isOtherModel ? textFor(*first, second_->model.get())
+                                     : first->textSoFar();
     return next;
 }
 
@@ -76,14 +92,8 @@ void SecondRun::open(const Asked& next) {
     isOpen_ = false;
     asked_ = {.path = next.path, .storage = next.storage, .weights = next.weights};
     if (const auto& shown = bench_.snapshot()->shown; shown && with_ != OtherModel) return bridge_->post(*shown);
-    asked_->text = next.text;
-    asked_->tokens = next.tokens;
-    asked_->picture = next.picture;
-    bridge_->post(OpenModelCommand{.path = next.path,
-                                   .storage = next.storage,
-                                   .prompt = next.text,
-                                   .promptTokens = next.tokens,
-                                   .picture = next.picture});
+    asked_->given = next.given;
+    bridge_->post(OpenModelCommand{.path = next.path, .storage = next.storage, .given = next.given});
 }
 
 void SecondRun::follow() {
@@ -99,9 +109,8 @@ void SecondRun::follow() {
         open(*next);
     if (!isOpen_) return; // it follows when the model is there
     if (asked_->run != next->run) bridge_->post(ShowRunCommand{next->run});
-    if (asked_->text != next->text || asked_->tokens != next->tokens || asked_->parents != next->parents)
-        bridge_->post(SetPromptCommand{.text = next->text, .tokens = next->tokens, .parents = next->parents});
-    if (asked_->picture != next->picture) bridge_->post(SetPictureCommand{next->picture});
+    if (asked_->given.text != next->given.text) bridge_->post(SetPromptCommand{next->given.text});
+    if (asked_->given.picture != next->given.picture) bridge_->post(SetPictureCommand{next->given.picture});
     if (asked_->changes != next->changes) bridge_->post(SetChangesCommand{next->changes});
     asked_ = std::move(next);
 }

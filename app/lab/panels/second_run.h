@@ -44,9 +44,7 @@ private:
         std::string path;
         Storage storage = Storage::F32;
         std::shared_ptr<const WeightSet> weights{};
-        std::string text{};
-        std::vector<int> tokens{}, parents{};
-        GivenPicture picture{};
+        Given given{};
         std::shared_ptr<const Changes> changes{};
         ShownRun run = ShownRun::Changed;
         bool operator==(const Asked&) const = default;

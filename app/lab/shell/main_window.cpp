@@ -139,7 +139,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     if (pending_)
         bridge_.post(OpenModelCommand{.path = pending_->modelPath.toStdString(),
                                       .storage = pending_->storage,
-                                      .prompt = pending_->prompt.toStdString()});
+                                      .given = {.text = pending_->given}});
     else if (setup.opens.isEmpty())
         postModel(setup.path, setup.prompt);
     setObjectName("mainWindow");

@@ -26,7 +26,7 @@ RunOrigin originOf(const Snapshot& snapshot, const Changes& changes, ShownRun sh
                      .modelPath = QString::fromStdString(snapshot.path()),
                      .run = changes.empty() ? QStringLiteral("as opened") : runs[static_cast<size_t>(shown)]};
     if (!changes.empty()) origin.changes = QString::fromStdString(changesToJson(changes, snapshot.model->structure));
-    const auto texts = [](const std::vector<TokenInfo>& tokens) {
+    const auto texts = [](std::span<const TokenInfo> tokens) {
         std::vector<QString> result;
         for (const TokenInfo& token : tokens) result.push_back(QString::fromStdString(token.text));
         return result;

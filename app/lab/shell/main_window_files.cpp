@@ -212,7 +212,7 @@ void MainWindow::postModel(const QString& path, const QString& prompt, bool keep
     waitingPicture_.clear();
     bridge_.post(OpenModelCommand{.path = path.toStdString(),
                                   .storage = storage,
-                                  .prompt = prompt.toStdString(),
+                                  .given = {.text = {.text = prompt.toStdString()}},
                                   .keepsPrompt = keepsPrompt,
                                   .typedBefore = QSettings().value(kTypedPrompt).toString().toStdString()});
     firstPath_.clear(); // last: it may be the path
@@ -342,7 +342,7 @@ void MainWindow::bringBack(const SessionDocument& document) {
     if (!isOpen(document)) {
         bridge_.post(OpenModelCommand{.path = document.modelPath.toStdString(),
                                       .storage = document.storage,
-                                      .prompt = document.prompt.toStdString()});
+                                      .given = {.text = document.given}});
         returningTo_ = document.modelPath;
     }
     pending_ = document;
@@ -355,10 +355,8 @@ void MainWindow::continueRestore() {
     const SessionDocument document = *std::exchange(pending_, std::nullopt);
     if (!document.branches.empty())
         bridge_.post(document.restoreCommand());
-    else if (!document.prompt.isEmpty()) // it was not read when the document was made
-        bridge_.post(SetPromptCommand{.text = document.prompt.toStdString(),
-                                      .second = document.second.toStdString(),
-                                      .parents = document.parents});
+    else if (!document.given.empty()) // it was not read when the document was made
+        bridge_.post(SetPromptCommand{document.given});
     bench_.setSampling(document.sampling);
     leaveStart();
     if (!document.layout.isEmpty())

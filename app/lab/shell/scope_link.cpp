@@ -22,8 +22,8 @@ QStringList scopeArguments(const Snapshot& snapshot, const Selection& selection,
     QStringList arguments;
     const bool isWhole = snapshot.sequence && snapshot.sequence->forgotten == 0;
     if (isWhole && snapshot.model && snapshot.model->hasTokenizer) {
-        if (!snapshot.sequence->prompt.empty())
-            arguments << "--prompt=" + QString::fromStdString(snapshot.sequence->prompt);
+        if (const std::string& prompt = snapshot.sequence->given.text; !prompt.empty())
+            arguments << "--prompt=" + QString::fromStdString(prompt);
     } else if (snapshot.sequence) { // of a text that is longer than the context: what the model reads of it
         QStringList ids;
         for (const TokenInfo& token : snapshot.sequence->tokens)
@@ -80,11 +80,15 @@ MirrorMessage mirrorOf(const Snapshot& snapshot, const Selection& selection, boo
     message.path = snapshot.path();
     if (snapshot.sequence && !snapshot.sequence->tokens.empty()) {
         message.tokens.emplace();
+        message.types.emplace();
+        message.tree = snapshot.sequence->given.parents;
         message.promptLength = 0;
         for (const TokenInfo& token : snapshot.sequence->tokens) {
             message.tokens->push_back(token.id);
+            message.types->push_back(token.type);
             if (token.isPrompt) ++*message.promptLength;
         }
+        if (std::ranges::count(*message.types, 0) == std::ssize(*message.types)) message.types->clear();
     }
     const bool isChanged = snapshot.changes && snapshot.run != ShownRun::Original;
     message.changes = isChanged ? *snapshot.changes : Changes{};
@@ -96,8 +100,11 @@ MirrorMessage mirrorOf(const Snapshot& snapshot, const Selection& selection, boo
 MirrorMessage mirrorChange(const MirrorMessage& before, const MirrorMessage& now) {
     if (before.path != now.path) return now;
     MirrorMessage change;
-    if (before.tokens != now.tokens || before.promptLength != now.promptLength) {
+    if (before.tokens != now.tokens || before.promptLength != now.promptLength || before.types != now.types ||
+        before.tree != now.tree) {
         change.tokens = now.tokens;
+        change.types = now.types;
+        change.tree = now.tree;
         change.promptLength = now.promptLength;
     }
     if (before.changes != now.changes) change.changes = now.changes;

@@ -34,7 +34,7 @@ void GeneratedText::setShade(const QColor& shade) {
     rebuildFrom(0, tokens);
 }
 
-void GeneratedText::setTokens(const std::vector<TokenInfo>& tokens) {
+void GeneratedText::setTokens(std::span<const TokenInfo> tokens) {
     size_t common = 0;
     while (common < tokens.size() && common < tokens_.size() && looksTheSame(tokens[common], tokens_[common])) ++common;
     // Equal text may get new node numbers.
@@ -42,7 +42,7 @@ void GeneratedText::setTokens(const std::vector<TokenInfo>& tokens) {
     if (common < tokens.size() || common < tokens_.size()) rebuildFrom(common, tokens);
 }
 
-void GeneratedText::rebuildFrom(size_t first, const std::vector<TokenInfo>& tokens) {
+void GeneratedText::rebuildFrom(size_t first, std::span<const TokenInfo> tokens) {
     const bool wasAtEnd = verticalScrollBar()->value() >= verticalScrollBar()->maximum() - 4;
     if (first < begins_.size()) {
         QTextCursor cursor(document());

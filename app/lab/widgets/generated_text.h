@@ -18,7 +18,7 @@ class GeneratedText : public QTextEdit {
 public:
     explicit GeneratedText(QWidget* parent = nullptr);
 
-    void setTokens(const std::vector<TokenInfo>& tokens);
+    void setTokens(std::span<const TokenInfo> tokens);
     /// Sets the background of a token with probability 1.
     void setShade(const QColor& shade);
     /// Highlights the token under the pointer anywhere in the window; -1: none.
@@ -47,7 +47,7 @@ protected:
 private:
     void hover(int index);
     void append(QTextCursor& cursor, const TokenInfo& token);
-    void rebuildFrom(size_t first, const std::vector<TokenInfo>& tokens);
+    void rebuildFrom(size_t first, std::span<const TokenInfo> tokens);
 
     std::vector<TokenInfo> tokens_;
     std::vector<int> begins_; ///< character position of each token in the document

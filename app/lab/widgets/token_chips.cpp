@@ -28,13 +28,13 @@ TokenChips::TokenChips(QWidget* parent) : QAbstractScrollArea(parent) {
     viewport()->setMouseTracking(true);
 }
 
-void TokenChips::setTokens(std::vector<TokenInfo> tokens) {
+void TokenChips::setTokens(std::span<const TokenInfo> tokens) {
     chips_.clear();
     QStringList spoken;
-    for (TokenInfo& token : tokens) {
+    for (const TokenInfo& token : tokens) {
         const QString label = visibleText(QString::fromStdString(token.text));
         spoken << tr("%1, id %2").arg(label, QString::number(token.id));
-        chips_.push_back({std::move(token), label, {}});
+        chips_.push_back({token, label, {}});
     }
     focused_ = std::min(focused_, count() - 1);
     setAccessibleDescription((count() == 1 ? tr("1 token: ") : tr("%1 tokens: ").arg(count())) + spoken.join("; "));

@@ -18,7 +18,7 @@ class TokenChips : public QAbstractScrollArea {
 public:
     explicit TokenChips(QWidget* parent = nullptr);
 
-    void setTokens(std::vector<TokenInfo> tokens);
+    void setTokens(std::span<const TokenInfo> tokens);
     /// Frames the token under the pointer anywhere in the window; -1: none.
     void setHighlighted(int index);
     /// Sets the text that is shown while there are no tokens.

@@ -10,8 +10,9 @@
 namespace attn {
 
 SetPromptCommand withWord(const Sequence& sequence, const TokenInfo& token, const std::string& word) {
-    SetPromptCommand prompt{.text = sequence.prompt, .second = sequence.second, .parents = sequence.parents};
-    (token.isSecond ? prompt.second : prompt.text).replace(token.word.begin, token.word.end - token.word.begin, word);
+    SetPromptCommand prompt{sequence.given};
+    prompt.given.tokens.clear(); // the text is another one
+    (token.isSecond ? prompt.given.second : prompt.given.text).replace(token.word.begin, token.word.end - token.word.begin, word);
     return prompt;
 }
 
@@ -24,32 +25,31 @@ void changePrompt(Workbench& bench, SetPromptCommand prompt) {
 void WordHider::click(int token) {
     const Snapshot& snapshot = *bench_.snapshot();
     Sequence sequence = *snapshot.sequence;
-    TokenInfo clicked = sequence.tokens.at(static_cast<size_t>(token));
+    TokenInfo clicked = sequence.tokens[static_cast<size_t>(token)];
     if (clicked.word.begin == clicked.word.end) return; // [CLS] and the like stand for no word
     const std::string mask = snapshot.model->tokenTexts.at(static_cast<size_t>(*snapshot.model->maskToken));
-    if (hidden_ && hidden_->text == sequence.prompt && hidden_->second == sequence.second) {
+    if (hidden_ && hidden_->text == sequence.given.text && hidden_->second == sequence.given.second) {
         const Hidden shown = *std::exchange(hidden_, {});
-        (shown.isSecond ? sequence.second : sequence.prompt).replace(shown.begin, shown.mask.size(), shown.word);
+        (shown.isSecond ? sequence.given.second : sequence.given.text).replace(shown.begin, shown.mask.size(), shown.word);
         if (clicked.isSecond == shown.isSecond && clicked.word.begin == shown.begin)
-            return changePrompt(bench_,
-                                {.text = sequence.prompt, .second = sequence.second, .parents = sequence.parents});
+            return changePrompt(bench_, {sequence.given});
         if (clicked.isSecond == shown.isSecond && clicked.word.begin > shown.begin) {
             clicked.word.begin += shown.word.size() - shown.mask.size(); // may wrap around, as unsigned sums do
             clicked.word.end += shown.word.size() - shown.mask.size();
         }
     }
     if (clicked.id == *snapshot.model->maskToken) return bench_.selectRow(token); // the person has typed it
-    const std::string& text = clicked.isSecond ? sequence.second : sequence.prompt;
+    const std::string& text = clicked.isSecond ? sequence.given.second : sequence.given.text;
     const std::string word = text.substr(clicked.word.begin, clicked.word.end - clicked.word.begin);
     SetPromptCommand prompt = withWord(sequence, clicked, mask);
-    hidden_ = Hidden{prompt.text, prompt.second, clicked.isSecond, clicked.word.begin, word, mask};
+    hidden_ = Hidden{prompt.given.text, prompt.given.second, clicked.isSecond, clicked.word.begin, word, mask};
     isNew_ = true;
     changePrompt(bench_, std::move(prompt));
 }
 
 void WordHider::follow(const Snapshot& snapshot) {
     const Sequence& sequence = *snapshot.sequence;
-    if (!isNew_ || hidden_->text != sequence.prompt || hidden_->second != sequence.second) return;
+    if (!isNew_ || hidden_->text != sequence.given.text || hidden_->second != sequence.given.second) return;
     isNew_ = false;
     const auto mask = std::ranges::find_if(sequence.tokens, [this](const TokenInfo& each) {
         return each.isSecond == hidden_->isSecond && each.word.begin == hidden_->begin &&

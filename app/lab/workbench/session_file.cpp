@@ -149,7 +149,7 @@ std::optional<Failure> tooLarge(const SessionDocument& document, const QString& 
                            .arg(document.branches.size())
                            .arg(kMostNodes),
                        "change the prompt, which removes its branches, and save again");
-    if (const qsizetype bytes = document.prompt.toUtf8().size(); bytes > static_cast<qsizetype>(kMostPromptBytes))
+    if (const size_t bytes = document.given.text.size(); bytes > kMostPromptBytes)
         return refused(QStringLiteral("the prompt has %1 bytes, but a session file holds at most %2")
                            .arg(bytes)
                            .arg(kMostPromptBytes),
@@ -166,9 +166,8 @@ SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
         document.storage = snapshot.model->storage;
     }
     if (snapshot.sequence) {
-        document.prompt = QString::fromStdString(snapshot.sequence->prompt);
-        document.second = QString::fromStdString(snapshot.sequence->second);
-        document.parents = snapshot.sequence->parents;
+        document.given = snapshot.sequence->given;
+        document.given.tokens.clear();
         for (const TokenInfo& token : snapshot.sequence->source) document.source.push_back(token.id);
     }
     if (snapshot.branches) {
@@ -183,20 +182,16 @@ SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
 }
 
 RestoreBranchesCommand SessionDocument::restoreCommand() const {
-    return {.nodes = branches,
-            .current = current,
-            .prompt = prompt.toStdString(),
-            .promptLength = promptLength,
-            .second = second.toStdString(),
-            .parents = parents,
-            .source = source};
+    return {.nodes = branches, .current = current, .promptLength = promptLength, .given = given, .source = source};
 }
 
-QString SessionDocument::title() const { return prompt.isEmpty() ? QFileInfo(modelPath).fileName() : prompt; }
+QString SessionDocument::title() const {
+    return given.text.empty() ? QFileInfo(modelPath).fileName() : QString::fromStdString(given.text);
+}
 
 QByteArray sessionToJson(const SessionDocument& document) {
     QJsonArray nodes, probabilities, tree, source;
-    for (const int parent : document.parents) tree.append(parent);
+    for (const int parent : document.given.parents) tree.append(parent);
     for (const int token : document.source) source.append(token);
     for (const auto& [parent, token, probability] : document.branches) {
         nodes.append(QJsonArray{parent, token});
@@ -206,8 +201,8 @@ QByteArray sessionToJson(const SessionDocument& document) {
         {"attnlab", SessionDocument::kVersion},
         {"model", document.modelPath},
         {"storage", QString::fromStdString(std::string(storageName(document.storage)))},
-        {"prompt", document.prompt},
-        {"second", document.second},
+        {"prompt", QString::fromStdString(document.given.text)},
+        {"second", QString::fromStdString(document.given.second)},
         {"tree", tree},
         {"source", source},
         {"branches", QJsonObject{{"nodes", nodes},
@@ -251,11 +246,12 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
         if (!storage) reader.complain("\"storage\" is not one of f32, f16, bf16, q8_0, q4_0, q4_k");
         document.storage = storage.value_or(Storage::F32);
     }
-    document.prompt = reader.text("prompt", kMostPromptBytes);
-    if (parsed.object().contains("second")) document.second = reader.text("second", kMostPromptBytes);
+    GivenText& given = document.given;
+    given.text = reader.text("prompt", kMostPromptBytes).toStdString();
+    if (parsed.object().contains("second")) given.second = reader.text("second", kMostPromptBytes).toStdString();
     for (const QJsonValue& parent : parsed.object().value("tree").toArray())
-        document.parents.push_back(parent.toInt(-1));
-    if (std::ranges::any_of(document.parents, [](int parent) { return parent < 0; }))
+        given.parents.push_back(parent.toInt(-1));
+    if (std::ranges::any_of(given.parents, [](int parent) { return parent < 0; }))
         reader.complain("\"tree\" does not hold the numbers of words");
     for (const QJsonValue& token : parsed.object().value("source").toArray())
         document.source.push_back(token.toInt(-1));

@@ -21,9 +21,7 @@ struct SessionDocument {
 
     QString modelPath;
     Storage storage = Storage::F32; ///< of the weights
-    QString prompt;
-    QString second;                   ///< second text of a pair; empty: none
-    std::vector<int> parents;         ///< of the words: see TextInput::parents
+    GivenText given;                  ///< without tokens and target, which the branches hold
     std::vector<int> source;          ///< tokens of the prompt that an encoder reads; empty without one
     int promptLength = 0;             ///< number of tokens, from the root, that belong to the prompt
     std::vector<SavedToken> branches; ///< as in RestoreBranchesCommand

@@ -6,7 +6,7 @@ namespace attn {
 namespace {
 
 /// Runs of characters that are no spaces; token ids each count as one.
-size_t wordCount(const SetPromptCommand& prompt) {
+size_t wordCount(const GivenText& prompt) {
     size_t count = prompt.tokens.size();
     bool wasSpace = true;
     for (const char c : prompt.text) {
@@ -29,7 +29,7 @@ void PromptEdit::redo() { post_(after_); }
 
 bool PromptEdit::mergeWith(const QUndoCommand* other) {
     const auto* next = static_cast<const PromptEdit*>(other); // the id says so
-    if (next->step_ != step_ || wordCount(next->after_) > wordCount(after_)) return false;
+    if (next->step_ != step_ || wordCount(next->after_.given) > wordCount(after_.given)) return false;
     after_ = next->after_;
     return true;
 }

@@ -271,16 +271,22 @@ void Workbench::postViews() {
 }
 
 void Workbench::explainIfStale() {
-    if (!selection_.cell || !hasModel() || readsPictures()) return;
+    if (!hasModel() || readsPictures()) return;
+    if (!selection_.cell) {
+        if (std::exchange(asked_, {})) post(CellRequest{.site = -1}); // no run has to explain it
+        return;
+    }
     const Activity activity = snapshot_->status.activity;
     const bool isWanted = std::ranges::any_of(wanted_, [](const auto& each) { return each.second.cell; });
     // While the model writes, every token would ask again, so only the last one does.
     if (activity == Activity::Loading || (activity == Activity::Generating && !isWanted)) return;
     const CellRequest wanted{selection_.site, selection_.head, selection_.cell->query, selection_.cell->key};
     if (asked_ == wanted && askedVersion_ == snapshot_->sequenceVersion) return;
+    // The session explains the cell that it was last asked for again with each run.
+    const bool isAnswered = asked_ == wanted && snapshot_->explanation && snapshot_->explanation->cell() == wanted;
     asked_ = wanted;
     askedVersion_ = snapshot_->sequenceVersion;
-    post(wanted);
+    if (!isAnswered) post(wanted);
 }
 
 // Generation ----------------------------------------------------------------------------------------------------------
