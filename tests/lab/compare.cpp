@@ -113,6 +113,40 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     CHECK(heads.isHidden());
 }
 
+TEST_CASE("lab: a run is compared with itself on all that was given: a second text, a source and what was written",
+          "[lab]") {
+    const QString golden = QStringLiteral(ATTN_TEST_DIR "/golden/");
+    LabWindow lab(golden + "bert");
+    lab.showPanel("compare");
+    auto& panel = lab.find<ComparePanel>("compare");
+    const auto compare = [&](int with, const QString& path) {
+        lab.find<QComboBox>("compareWith").setCurrentIndex(with);
+        if (!path.isEmpty()) lab.find<QLineEdit>("comparePath").setText(path);
+        if (!path.isEmpty()) lab.click("compareRun");
+        REQUIRE(lab.settle());
+        REQUIRE(lab.waitFor([&] {
+            const Snapshot& second = *panel.second().snapshot();
+            return panel.second().waitIdle(1) && second.sequence && second.next &&
+                   second.sequence->tokens.size() == lab.snapshot().sequence->tokens.size();
+        }));
+        CHECK(panel.second().snapshot()->next->logits == lab.snapshot().next->logits);
+        CHECK(panel.second().snapshot()->sequence->given.second == lab.snapshot().sequence->given.second);
+    };
+    lab.window().bridge().post(SetPromptCommand{{.text = "The dogs ran.", .second = "Who sat?"}});
+    REQUIRE(lab.settle());
+    compare(1, {});              // the same model
+    compare(3, golden + "bert"); // as another model
+    lab.find<QComboBox>("compareWith").setCurrentIndex(0);
+    lab.window().openModel(golden + "t5_gated");
+    lab.window().bridge().post(SetPromptCommand{{.text = "the cat is small."}});
+    lab.window().bridge().post(GenerateCommand{.maxTokens = 4});
+    REQUIRE(lab.settle());
+    for (const int with : {1, 3}) {
+        compare(with, with == 3 ? golden + "t5_gated" : QString());
+        CHECK(panel.second().snapshot()->sequence->given.text == "the cat is small.");
+    }
+}
+
 TEST_CASE("lab: one of three compared heatmaps is large, and a double click makes another one large", "[lab]") {
     LabWindow lab("builtin:induction", kComparePrompt);
     lab.act("workspace.compare");

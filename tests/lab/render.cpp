@@ -63,6 +63,21 @@ TEST_CASE("render: a head of a text is drawn as in the window", "[lab][cli]") {
     CHECK(exported(lab, heatmap.figure()) != rendered(lab, model + "--layer 0 --head 0"));
 }
 
+TEST_CASE("render: a head reads the second text too, with its token types", "[lab][cli]") {
+    const QString golden = QStringLiteral(ATTN_TEST_DIR "/golden/");
+    LabWindow lab(golden + "bert");
+    lab.showPanel("attention");
+    const auto& heatmap = lab.find<HeatmapView>("attentionHeatmap");
+    QTest::mouseClick(&lab.find<QToolButton>("attentionHead"), Qt::LeftButton);
+    lab.window().bridge().post(SetPromptCommand{{.text = "The dogs ran.", .second = "Who sat?"}});
+    REQUIRE(lab.settle());
+    const auto words = std::ssize(lab.snapshot().sequence->tokens);
+    REQUIRE(lab.waitFor([&] { return heatmap.figure().tile && heatmap.figure().tile->rows == words; }));
+    const std::string model = "'" + (golden + "bert' ").toStdString();
+    const QImage shown = exported(lab, heatmap.figure());
+    CHECK(shown == rendered(lab, model + "--prompt 'The dogs ran.' --second 'Who sat?' --layer 0 --head 0"));
+}
+
 TEST_CASE("render: heads and rollout of a picture are drawn as in the window", "[lab][vision][cli]") {
     LabWindow lab;
     const std::string model = opensShapes(lab);
