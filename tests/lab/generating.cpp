@@ -112,7 +112,7 @@ TEST_CASE("generate: typing posts the prompt and shows its tokens", "[lab]") {
     type(lab, "abcabc");
     const auto prompts = lab.postedOf<SetPromptCommand>();
     REQUIRE_FALSE(prompts.empty());
-    CHECK(prompts.back().text == "abcabc");
+    CHECK(prompts.back().given.text == "abcabc");
     CHECK(lab.snapshot().sequence->given.text == "abcabc");
     const auto& tokens = lab.snapshot().sequence->tokens;
     CHECK(lab.find<TokenChips>("promptTokens").count() == static_cast<int>(tokens.size()));
@@ -508,7 +508,8 @@ TEST_CASE("generate: the tree of a text is typed below it, and one that is no tr
         CHECK(lab.postedOf<SetPromptCommand>().empty());
     }
     const QByteArray saved = sessionToJson(SessionDocument::fromSnapshot(lab.snapshot()));
-    CHECK(std::get<SessionDocument>(sessionFromJson(saved, "test")).given.parents == lab.snapshot().sequence->given.parents);
+    CHECK(std::get<SessionDocument>(sessionFromJson(saved, "test")).given.parents ==
+          lab.snapshot().sequence->given.parents);
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->given.parents.empty());

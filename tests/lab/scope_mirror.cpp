@@ -125,7 +125,7 @@ TEST_CASE("scope mirror: a scope that does not listen gets the newest state when
     // Far more than may wait: the tokens alternate, so that each message holds all of them.
     Snapshot snapshot = lab.snapshot();
     auto few = std::make_shared<Sequence>(*snapshot.sequence), many = std::make_shared<Sequence>(*snapshot.sequence);
-    many->tokens.resize(100'000, many->tokens.front());
+    while (many->tokens.size() < 100'000) many->tokens.push_back(few->tokens.front());
     constexpr int kRounds = 400; // of 200 KB
     for (int i = 0; i < kRounds; ++i) {
         snapshot.sequence = i % 2 ? few : many;

@@ -66,7 +66,7 @@ TEST_CASE("training: while a translation trains, the views show source and targe
     CHECK(snapshot.sequence->tokens.size() == example.target.size() + 1); // and the token that begins it
     const auto& samples = *training.snapshot()->answers.samples;
     REQUIRE_FALSE(samples.empty());
-    CHECK(samples.front().prompt.find("hundred") != std::string::npos);
+    CHECK(samples.front().question.text.find("hundred") != std::string::npos);
 
     // A click on an answer shows the model while it gives it.
     lab.showPanel("samples");

@@ -39,7 +39,7 @@ TEST_CASE("first use: only the first start prepares the engine", "[session][gpu]
     SECTION("of a text") {}
     SECTION("of a picture") {
         open.path = "builtin:vit-shapes";
-        open.picture.image = std::make_shared<const Image>(Image{8, 8, std::vector<uint8_t>(3 * 8 * 8, 128)});
+        open.given.picture.image = std::make_shared<const Image>(Image{8, 8, std::vector<uint8_t>(3 * 8 * 8, 128)});
     }
     CHECK(preparesEngine(open, folder.path()));
     CHECK_FALSE(preparesEngine(open, folder.path()));

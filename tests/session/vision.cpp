@@ -20,7 +20,8 @@ GivenPicture pictureOf(const std::string& model) {
 }
 
 Shown open(Session& session, const std::string& model) {
-    return after(session, OpenModelCommand{.path = (kGoldenRoot / model).string(), .given = {.picture = pictureOf(model)}});
+    return after(session,
+                 OpenModelCommand{.path = (kGoldenRoot / model).string(), .given = {.picture = pictureOf(model)}});
 }
 
 const TokenMap& rollout(Session& session, const RolloutAnalysis& analysis) {

@@ -101,7 +101,7 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
         const std::optional<int> row = bench_.selection().row;
         const std::shared_ptr<const Snapshot>& now = bench_.snapshot();
         if (!now || !now->model || !now->model->maskToken || !row || row == predictedWord(*now)) return;
-        if (now->sequence->tokens.at(static_cast<size_t>(*row)).id == *now->model->maskToken)
+        if (now->sequence->tokens[static_cast<size_t>(*row)].id == *now->model->maskToken)
             bench_.post(PredictWordCommand{*row});
     });
     list_->setMinimumHeight(fontMetrics().height() * 7);
