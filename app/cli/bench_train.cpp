@@ -163,7 +163,7 @@ int benchTrain(const BenchTrainOptions& options) {
                           shape.width,
                           shape.context,
                           shape.batch,
-                          trainer.images() ? kClasses : trainer.sequences()->instance().vocabularySize(),
+                          imagesOf(trainer) ? kClasses : sequencesOf(trainer)->instance().vocabularySize(),
                           shape.patch * shape.patch};
         std::vector<double> ours, theirs;
         for (int turn = 0; turn < kTurns; ++turn) {
