@@ -5,6 +5,7 @@
 #include "engine/core/rng.h"
 #include "engine/system/folder.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 
 #include "app/figures/plot_figure.h"
 #include "engine/system/atomic_file.h"
+#include "engine/training/answers.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 

@@ -188,8 +188,8 @@ int generate(const GenerateOptions& options) {
                                      : kTokens;
     const int most = options.maxTokens.value_or(static_cast<int>(missing));
 
-    model->setSides({.source = options.prompt.encodeSource(*model),
-                     .parents = options.prompt.readTree(*model, tokens.size())});
+    model->setSides(
+        {.source = options.prompt.encodeSource(*model), .parents = options.prompt.readTree(*model, tokens.size())});
     const HowToWrite how = howToWrite(options, rules);
     if (how.beam.width > 0) {
         model->feed(tokens);

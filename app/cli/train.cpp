@@ -8,6 +8,7 @@
 #include "engine/models/bundled.h"
 #include "engine/models/head_name.h"
 #include "engine/system/signals.h"
+#include "engine/training/answers.h"
 #include "engine/training/readout_quality.h"
 #include "engine/training/recipe_fields.h"
 #include "engine/training/run.h"
@@ -216,7 +217,7 @@ void printConfusion(const Trainer& trainer, const Evaluation& evaluation) {
 std::string batchText(const Trainer& trainer) {
     const int rows = trainer.recipe().batch;
     return imagesOf(trainer) ? fmt::format("{} pictures", rows)
-                            : fmt::format("{} x {} tokens", rows, sequencesOf(trainer)->instance().contextLength());
+                             : fmt::format("{} x {} tokens", rows, sequencesOf(trainer)->instance().contextLength());
 }
 
 /// "81920 parameters"; of a model that is trained further "5120 trained parameters (0.57 % of the model's 890624)".
@@ -291,8 +292,7 @@ int train(const TrainOptions& options) {
                    seconds);
         if (showsProgress)
             report("{}step {}/{}  loss {:.4f}  {:.1f} ms a step  {} left", clear, point.step, recipe.schedule.steps,
-                   loss, perStep * 1e3,
-                   minutes(perStep * static_cast<double>(recipe.schedule.steps - point.step)));
+                   loss, perStep * 1e3, minutes(perStep * static_cast<double>(recipe.schedule.steps - point.step)));
     }
     report("{}", clear);
     if (stopRequested != 0 && !run.isFinished()) {

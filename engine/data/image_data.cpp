@@ -56,22 +56,22 @@ void addIdx(ImageData& data, const fs::path& folder, const std::string& part) {
     for (const auto& [file, kind] : {std::pair{imageFile, "images-idx3"}, std::pair{labelFile, "labels-idx1"}})
         if (file.empty())
             refuseFile(folder, fmt::format("has no file {}-{}-ubyte, plain or gzipped", part, kind),
-                 "a folder of MNIST needs four files: images and labels of train and t10k");
+                       "a folder of MNIST needs four files: images and labels of train and t10k");
     const IdxArray images = readIdx(imageFile), labels = readIdx(labelFile);
     if (images.extents.size() != 3)
         refuseFile(imageFile, fmt::format("has {} axes instead of three (count, rows, columns)", images.extents.size()),
-             "choose a file of pictures (idx3)");
+                   "choose a file of pictures (idx3)");
     const ImageSize size{images.extents[1], images.extents[2]};
     if (data.pixels.empty()) data.size = size;
     if (size != data.size)
         refuseFile(imageFile,
-             fmt::format("has pictures of {} x {} pixels, but the other file has {} x {}", size.width, size.height,
-                         data.size.width, data.size.height),
-             "take both files from the same data set");
+                   fmt::format("has pictures of {} x {} pixels, but the other file has {} x {}", size.width,
+                               size.height, data.size.width, data.size.height),
+                   "take both files from the same data set");
     if (labels.extents.size() != 1 || labels.extents[0] != images.extents[0])
         refuseFile(labelFile,
-             fmt::format("has labels for {} pictures but there are {}", labels.extents[0], images.extents[0]),
-             "take both files from the same data set");
+                   fmt::format("has labels for {} pictures but there are {}", labels.extents[0], images.extents[0]),
+                   "take both files from the same data set");
     data.pixels.insert(data.pixels.end(), images.values.begin(), images.values.end());
     data.classes.insert(data.classes.end(), labels.values.begin(), labels.values.end());
 }
@@ -96,11 +96,11 @@ void addCifar(ImageData& data, const fs::path& file) {
     const std::vector<uint8_t> bytes = readMaybeGzipped(file);
     if (bytes.empty() || bytes.size() % kRecord != 0)
         refuseFile(file, fmt::format("has {} bytes instead of whole records of {} bytes", bytes.size(), kRecord),
-             "fetch the binary version of CIFAR-10 again");
+                   "fetch the binary version of CIFAR-10 again");
     for (size_t at = 0; at < bytes.size(); at += kRecord) {
         if (bytes[at] > 9)
             refuseFile(file, fmt::format("contains class {}; CIFAR-10 has 0 to 9", bytes[at]),
-                 "fetch the binary version of CIFAR-10 again");
+                       "fetch the binary version of CIFAR-10 again");
         data.classes.push_back(bytes[at]);
         for (size_t i = 0; i < kArea; ++i)
             for (size_t channel = 0; channel < 3; ++channel) data.pixels.push_back(bytes[at + 1 + channel * kArea + i]);
@@ -144,7 +144,7 @@ void addPictures(ImageData& data, const fs::path& folder, int32_t label, bool is
         data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
         if (data.pixels.size() > kMostBytes)
             refuseFile(folder, "contains more than 1 GiB of pictures at this size",
-                 "choose a smaller size or fewer pictures");
+                       "choose a smaller size or fewer pictures");
         const auto index = static_cast<uint32_t>(data.classes.size());
         data.classes.push_back(label);
         Split split = isTest ? Split::Test : attn::splitOf(hashOf(name + "/" + file.filename().string()));
@@ -163,7 +163,7 @@ void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool 
         }
         if (data.names.size() > kMostClasses)
             refuseFile(folder, fmt::format("has more than {} folders", kMostClasses),
-                 "choose a folder with one folder per class");
+                       "choose a folder with one folder per class");
         addPictures(data, each, static_cast<int32_t>(found - data.names.begin()), isTest, hasTest);
     }
 }
@@ -172,7 +172,7 @@ void requireSplits(const ImageData& data, const fs::path& folder) {
     for (const Split split : {Split::Train, Split::Validation, Split::Test})
         if (data.splits[static_cast<size_t>(split)].empty())
             refuseFile(folder, fmt::format("has only {} pictures, which leaves a split empty", data.classes.size()),
-                 "add more pictures of each class");
+                       "add more pictures of each class");
 }
 
 ImageData readClassFolders(const fs::path& folder, const ImageSize& size) {
@@ -182,9 +182,10 @@ ImageData readClassFolders(const fs::path& folder, const ImageSize& size) {
     addClassFolders(data, hasTest ? train : folder, false, hasTest);
     if (hasTest) addClassFolders(data, test, true, true);
     if (data.names.size() < 2)
-        refuseFile(folder, "contains no training pictures",
-             "choose a folder with IDX files (MNIST), CIFAR-10's binary batches, or one folder of pictures for each of "
-             "at least two classes");
+        refuseFile(
+            folder, "contains no training pictures",
+            "choose a folder with IDX files (MNIST), CIFAR-10's binary batches, or one folder of pictures for each of "
+            "at least two classes");
     requireSplits(data, folder);
     return data;
 }
@@ -215,7 +216,7 @@ ImageData readImageData(const fs::path& folder, const ImageSize& size) {
     std::error_code error;
     if (!fs::is_directory(folder, error))
         refuseFile(folder, fs::exists(folder, error) ? "is not a folder" : "there is no such folder",
-             "choose the folder of the data set");
+                   "choose the folder of the data set");
     if (!idxFile(folder, "train-images", "idx3").empty()) return readIdxFolder(folder);
     if (!fileOf(folder, {"data_batch_1.bin"}).empty()) return readCifar(folder);
     if (const fs::path inner = folder / "cifar-10-batches-bin"; fs::is_directory(inner, error)) return readCifar(inner);

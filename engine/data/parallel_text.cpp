@@ -66,7 +66,7 @@ std::vector<TextPair> readTabs(std::string_view text, const fs::path& path) {
         if (tab == std::string_view::npos && withoutSpaceAround(line).empty()) continue;
         if (tab == std::string_view::npos)
             refuseFile(path, fmt::format("line {} has no tab between a text and its translation", number),
-                 "write both on each line, separated by a tab, or choose a second file with the translation");
+                       "write both on each line, separated by a tab, or choose a second file with the translation");
         const std::string_view rest = line.substr(tab + 1);
         pairs.push_back({std::string(line.substr(0, tab)), std::string(rest.substr(0, rest.find('\t')))});
     }
@@ -95,7 +95,7 @@ std::vector<TextPair> readTaskLines(std::string_view text, const fs::path& path)
         const size_t first = line.find('\t'), second = line.find('\t', first + 1);
         if (first == std::string_view::npos || second == std::string_view::npos)
             refuseFile(path, fmt::format("line {} is not a task, a tab, a text, a tab and an answer", number),
-                 "write for example: plural<TAB>house<TAB>houses");
+                       "write for example: plural<TAB>house<TAB>houses");
         const std::string_view task = withoutSpaceAround(line.substr(0, first)),
                                source = withoutSpaceAround(line.substr(first + 1, second - first - 1));
         if (task.empty() || source.empty()) continue;
@@ -126,7 +126,7 @@ std::vector<TextPair> readTwoFiles(const fs::path& text, const fs::path& transla
     const std::vector<std::string_view> sources = linesOf(first), targets = linesOf(second);
     if (sources.size() != targets.size())
         refuseFile(translation, fmt::format("has {} lines, but the text has {}", targets.size(), sources.size()),
-             "choose two files in which line after line corresponds");
+                   "choose two files in which line after line corresponds");
     std::vector<TextPair> pairs;
     for (size_t i = 0; i < sources.size(); ++i) pairs.push_back({std::string(sources[i]), std::string(targets[i])});
     return pairs;
@@ -157,7 +157,8 @@ std::vector<TextPair> readPairs(const fs::path& text, const fs::path& translatio
                      .hint = "choose lines with a tab, a TMX file, a catalogue of gettext, or two files"});
     std::vector<TextPair> pairs =
         cleaned(translation.empty() ? readOneFile(text, languages) : readTwoFiles(text, translation), text);
-    if (pairs.empty()) refuseFile(text, "has no text with a translation", "choose a file in which texts have translations");
+    if (pairs.empty())
+        refuseFile(text, "has no text with a translation", "choose a file in which texts have translations");
     return pairs;
 }
 
@@ -167,7 +168,8 @@ std::vector<TextPair> readTasks(const fs::path& path) {
                      .where = "text",
                      .hint = "write on each line a task, a text and its answer, separated by tabs"});
     std::vector<TextPair> pairs = cleaned(readTaskLines(readLines(path), path), path);
-    if (pairs.empty()) refuseFile(path, "has no text with an answer", "write a task, a text and its answer on each line");
+    if (pairs.empty())
+        refuseFile(path, "has no text with an answer", "write a task, a text and its answer on each line");
     return pairs;
 }
 

@@ -52,7 +52,7 @@ void parse(pugi::xml_document& document, std::string_view bytes, const std::file
     const std::string place = isUtf16(bytes) ? "" // pugixml counts the bytes of its own UTF-8
                                              : fmt::format(" at line {}", 1 + std::ranges::count(before, '\n'));
     refuseFile(path, fmt::format("is not valid XML{} ({})", place, result.description()),
-           "fetch the file again, or export it again as TMX 1.4");
+               "fetch the file again, or export it again as TMX 1.4");
 }
 
 } // namespace
@@ -72,7 +72,8 @@ std::vector<TextPair> readTranslationMemory(std::string_view bytes, const std::f
     parse(document, bytes, path);
     const pugi::xml_node body = document.child("tmx").child("body");
     if (!body)
-        refuseFile(path, "is XML but not TMX: it has no body of a tmx element", "choose a file that was exported as TMX");
+        refuseFile(path, "is XML but not TMX: it has no body of a tmx element",
+                   "choose a file that was exported as TMX");
 
     std::vector<TextPair> pairs;
     std::set<std::string> tags; // for an error
@@ -92,7 +93,7 @@ std::vector<TextPair> readTranslationMemory(std::string_view bytes, const std::f
     if (pairs.empty() && tags.empty()) refuseFile(path, "has no texts", "choose a TMX file with translations");
     if (pairs.empty())
         refuseFile(path, fmt::format("has no text in both {} and {}; it has {}", from, to, fmt::join(tags, ", ")),
-               "choose two languages of the file");
+                   "choose two languages of the file");
     return pairs;
 }
 

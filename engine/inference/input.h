@@ -9,8 +9,8 @@ namespace attn {
 /// Tokens for a model of text.
 struct TextInput {
     std::vector<int> tokens{};
-    std::vector<int> types{};  ///< token types of the first tokens; those of the others are 0
-    std::vector<int> source{}; ///< for a model with an encoder: the tokens that it reads
+    std::vector<int> types{};   ///< token types of the first tokens; those of the others are 0
+    std::vector<int> source{};  ///< for a model with an encoder: the tokens that it reads
     std::vector<int> parents{}; ///< see GivenText::parents
     bool operator==(const TextInput&) const = default;
 };

@@ -47,8 +47,8 @@ struct BranchNode {
 
 struct BranchTree {
     GrowingList<BranchNode> nodes; ///< parents before children
-    int current = 0;      ///< node of the last token of the sequence
-    int promptLength = 0; ///< number of tokens of the whole prompt, wherever the sequence ends
+    int current = 0;               ///< node of the last token of the sequence
+    int promptLength = 0;          ///< number of tokens of the whole prompt, wherever the sequence ends
 
     std::vector<std::vector<int>> children() const; ///< of each node
 };

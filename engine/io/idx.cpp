@@ -76,7 +76,7 @@ IdxArray readIdx(const std::filesystem::path& path) {
     }
     if (bytes.size() - begin != count)
         refuseFile(path, fmt::format("should hold {} bytes after its header but holds {}", count, bytes.size() - begin),
-             "fetch the file again");
+                   "fetch the file again");
     array.values.assign(bytes.begin() + static_cast<std::ptrdiff_t>(begin), bytes.end());
     return array;
 }

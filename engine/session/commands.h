@@ -109,8 +109,8 @@ struct RestoreBranchesCommand {
     static constexpr CommandKind kKind = CommandKind::Step;
     std::vector<SavedToken> nodes;
     int current = -1;
-    int promptLength = 0; ///< number of tokens, counted from the root, that belong to the prompt
-    GivenText given{};    ///< what the person gave; its tokens were read already
+    int promptLength = 0;      ///< number of tokens, counted from the root, that belong to the prompt
+    GivenText given{};         ///< what the person gave; its tokens were read already
     std::vector<int> source{}; ///< of a model with an encoder: the tokens of the text; empty: as it spells them
 };
 struct SetSamplingCommand {

@@ -13,8 +13,7 @@ int TokenPath::child(int parent, int token, std::optional<float> probability) {
     const auto [known, isNew] = known_.try_emplace({parent, token}, node);
     if (isNew) {
         std::string text = spell_ ? spell_(token) : std::string();
-        tree_.nodes.push_back(
-            {.token = token, .parent = parent, .text = std::move(text), .probability = probability});
+        tree_.nodes.push_back({.token = token, .parent = parent, .text = std::move(text), .probability = probability});
         return node;
     }
     BranchNode same = tree_.nodes[static_cast<size_t>(known->second)];

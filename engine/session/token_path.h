@@ -38,7 +38,7 @@ public:
 private:
     int child(int parent, int token, std::optional<float> probability);
     std::vector<int> nodesTo(int last) const; ///< from the first token
-    Spell spell_; ///< BranchNode::text; none: empty
+    Spell spell_;                             ///< BranchNode::text; none: empty
     BranchTree tree_{.nodes = {BranchNode{}}, .current = 0};
     std::map<std::pair<int, int>, int> known_; ///< the node of a parent's token
     int promptEnd_ = 0;                        ///< node of the last prompt token

@@ -5,6 +5,7 @@
 #include "engine/io/run_folder.h"
 #include "engine/models/memory_source.h"
 #include "engine/session/thread_priority.h"
+#include "engine/training/answers.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"

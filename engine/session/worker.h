@@ -101,7 +101,7 @@ private:
     size_t alone(std::span<const int> tokens);
     void runPath();     ///< runs the current branch and updates all views
     void refreshCell(); ///< explains the cell again, if there is one and the text still has it
-    void runPicture();                               ///< runs the picture, if there is one, and its original run
+    void runPicture();  ///< runs the picture, if there is one, and its original run
     std::shared_ptr<const PictureAnswer> answered(); ///< @pre there is a picture
     std::vector<float> givenPatches();               ///< of the picture with its hidden patches
     std::optional<Input> otherPicture();

@@ -64,8 +64,8 @@ void Session::Worker::on(const SetPromptCommand& command) {
     } else {
         const Tokenizer* tokenizer = readsSource ? text().sourceTokenizer() : text().tokenizer();
         if (tokenizer) given.text = tokenizer->decode(given.tokens, true);
-        prompt = readsSource ? sourcePrompt(given, given.tokens)
-                             : Prompt{.given = given, .encoding = {.ids = given.tokens}};
+        prompt =
+            readsSource ? sourcePrompt(given, given.tokens) : Prompt{.given = given, .encoding = {.ids = given.tokens}};
     }
     const std::vector<int>& tokens = readsSource ? prompt.source : prompt.encoding.ids;
     if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
@@ -156,10 +156,9 @@ void Session::Worker::runPath() {
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
     refreshChanges();
     TextInput sides = prompt_ ? sidesOf(*prompt_) : TextInput{};
-    sides.types.erase(sides.types.begin(), sides.types.begin() + std::min(std::ssize(sides.types),
-                                                                          std::ssize(all) - std::ssize(tokens)));
-    if (search_ &&
-        (sides.source != text().sourceTokens() || !std::ranges::equal(search_->beginning(), promptTokens())))
+    sides.types.erase(sides.types.begin(),
+                      sides.types.begin() + std::min(std::ssize(sides.types), std::ssize(all) - std::ssize(tokens)));
+    if (search_ && (sides.source != text().sourceTokens() || !std::ranges::equal(search_->beginning(), promptTokens())))
         forgetSearch();
     text().setSides(std::move(sides));
     tellPrefix(all.size() - tokens.size());
@@ -309,8 +308,7 @@ std::string Session::Worker::textOf(int token) const {
     return tokenizer ? tokenizer->tokenText(token) : std::to_string(token);
 }
 
-Prompt Session::Worker::restored(const RestoreBranchesCommand& command,
-                                                  const std::vector<int>& tokens) const {
+Prompt Session::Worker::restored(const RestoreBranchesCommand& command, const std::vector<int>& tokens) const {
     const bool readsSource = text().info().readsSource;
     const Tokenizer* tokenizer = readsSource ? text().sourceTokenizer() : text().tokenizer();
     const std::vector<int>& saved = readsSource ? command.source : tokens;

@@ -47,9 +47,8 @@ void addAtOnce(std::vector<TaskAnswer>& all, Trainer& trainer, Split split, uint
     const Segments& segments = objective.segments();
     for (int row = 0; row < rows; ++row)
         all.push_back({.example = objective.instance().example(split, first + static_cast<uint64_t>(row)),
-                       .given = segments.count > 0
-                                    ? chosenSegments(said, batch, segments, row)
-                                    : chosenTargets(said, batch, trainer.losses().front().perRow, row)});
+                       .given = segments.count > 0 ? chosenSegments(said, batch, segments, row)
+                                                   : chosenTargets(said, batch, trainer.losses().front().perRow, row)});
 }
 
 /// Answers that are written token by token: each is put into the inputs before the next is predicted.
@@ -77,8 +76,8 @@ void addWritten(std::vector<TaskAnswer>& all, Trainer& trainer, Split split, uin
             TaskAnswer& answer = all[begin + row];
             if (isDone(answer)) continue;
             const size_t column = answer.example.prompt.size() - 1 + i;
-            answer.given.push_back(said.best(Batch::kTargets, static_cast<int64_t>(row) * perRow +
-                                                                  static_cast<int64_t>(column)));
+            answer.given.push_back(
+                said.best(Batch::kTargets, static_cast<int64_t>(row) * perRow + static_cast<int64_t>(column)));
             if (column + 1 < width) batch[Batch::kInputs][row * width + column + 1] = answer.given.back();
         }
     }

@@ -27,7 +27,7 @@ enum class AnswerUntil : uint8_t {
 };
 /// The model's answers to `count` examples from `first` on. @throws Error for a task with pictures
 std::vector<TaskAnswer> answersOf(Trainer& trainer, Split split, uint64_t first, int count,
-                                AnswerUntil until = AnswerUntil::RightLength);
+                                  AnswerUntil until = AnswerUntil::RightLength);
 /// The predictions for `count` pictures from `first` on. @throws Error for a task with sequences
 std::vector<ImagePrediction> predictionsOf(Trainer& trainer, Split split, uint64_t first, int count);
 /// Measures the current parameters on an instance of the task with another length and the same tokens.

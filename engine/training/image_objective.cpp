@@ -177,8 +177,8 @@ void ImageObjective::addTo(Evaluation& evaluation, Split, const Batch& batch, co
     evaluation.confusion.resize(classes * classes);
     const int32_t right = batch[Batch::kTargets][static_cast<size_t>(row)];
     if (right != Batch::kIgnored)
-        ++evaluation.confusion[static_cast<size_t>(right) * classes +
-                               static_cast<size_t>(said.best(Batch::kTargets, row))];
+        ++evaluation
+              .confusion[static_cast<size_t>(right) * classes + static_cast<size_t>(said.best(Batch::kTargets, row))];
 }
 
 void ImageObjective::fill(GpuExecutor& executor, const Batch& batch) const {

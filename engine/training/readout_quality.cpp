@@ -1,5 +1,6 @@
 #include "engine/training/readout_quality.h"
 
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 
 #include <algorithm>

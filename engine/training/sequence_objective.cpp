@@ -87,8 +87,7 @@ TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel
 } // namespace
 
 SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<StartingModel> start)
-    : task_(taskNamed(recipe.task)), start_(std::move(start)),
-      instance_(makeTask(task_, settingsFor(recipe, start_))) {
+    : task_(taskNamed(recipe.task)), start_(std::move(start)), instance_(makeTask(task_, settingsFor(recipe, start_))) {
     const auto roundUp = [](int64_t length, int64_t unit) { return (length + unit - 1) / unit * unit; };
     // Some parts learn a number for every pair of positions of the context.
     const int64_t unit = recipe.architecture.attention.empty() ? 4 : 8;
@@ -271,8 +270,7 @@ Batch SequenceObjective::batch(Split split, uint64_t index, int rows) const {
 Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const {
     if (config_.readout == TextReadout::NextToken) return questionsOf(*instance_, split, first, rows);
     Batch all;
-    for (int row = 0; row < rows; ++row)
-        all.append(instance_->batch(split, first + static_cast<uint64_t>(row), 1));
+    for (int row = 0; row < rows; ++row) all.append(instance_->batch(split, first + static_cast<uint64_t>(row), 1));
     return withSegments(std::move(all));
 }
 
@@ -294,7 +292,8 @@ void SequenceObjective::addTo(Evaluation& evaluation, Split split, const Batch&,
 
 void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
     if (config_.hasEncoder())
-        fillStream(executor, decoder_names::kSource, batch.rows, batch[Batch::kSources], config_.encoder.front().context);
+        fillStream(executor, decoder_names::kSource, batch.rows, batch[Batch::kSources],
+                   config_.encoder.front().context);
     fillStream(executor, {}, batch.rows, batch[Batch::kInputs], config_.context);
     const auto fillRows = [&](const char* name, const std::vector<int32_t>& values) { // 0 beyond the values
         if (!executor.hasInput(name)) return;

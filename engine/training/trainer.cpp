@@ -4,6 +4,7 @@
 #include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
 #include "engine/training/initial_weights.h"
+#include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer_step.h"
 
@@ -258,17 +259,17 @@ struct Tally {
     int64_t targets = 0, right = 0, rightRows = 0;
 
     /// @return whether all targets of a row of the batch are right
-    bool add(const NamedLoss& loss, const Batch& batch, const Said& said, int64_t row) {
-        const std::vector<int32_t>& all = batch[loss.name];
-        const int64_t width = batch.width(loss.name);
-        const auto losses = said.losses(loss.name);
+    bool add(const NamedLoss& named, const Batch& batch, const Said& said, int64_t row) {
+        const std::vector<int32_t>& all = batch[named.name];
+        const int64_t width = batch.width(named.name);
+        const auto losses = said.losses(named.name);
         bool isRight = true;
         for (int64_t column = 0; column < width; ++column) {
             const int32_t target = all[static_cast<size_t>(row * width + column)];
             if (target == Batch::kIgnored) continue;
-            const int64_t at = row * loss.perRow + column;
-            const bool isFound = said.best(loss.name, at) == target;
-            this->loss += static_cast<double>(losses[static_cast<size_t>(at)]);
+            const int64_t at = row * named.perRow + column;
+            const bool isFound = said.best(named.name, at) == target;
+            loss += static_cast<double>(losses[static_cast<size_t>(at)]);
             ++targets;
             right += isFound ? 1 : 0;
             isRight = isRight && isFound;

@@ -85,7 +85,7 @@ public:
     /// What the model says of a batch of evaluationRows() examples, with the gates of evaluations. Valid until the next
     /// evaluation.
     Said say(const Batch& batch);
-    int evaluationRows() const { return evaluationRows_; }                  ///< examples that are measured at once
+    int evaluationRows() const { return evaluationRows_; }           ///< examples that are measured at once
     const std::vector<NamedLoss>& losses() const { return losses_; } ///< of the model, without logits
 
     /// The dense values of a parameter, by the engine's name and with its adapter, or of a state.

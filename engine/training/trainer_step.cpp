@@ -7,6 +7,7 @@
 #include "engine/ops/tensor_ops.h"
 #include "engine/ops/training_ops.h"
 #include "engine/training/forward_copy.h"
+#include "engine/training/starting_model.h"
 
 #include <fmt/format.h>
 

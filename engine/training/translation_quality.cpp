@@ -1,5 +1,6 @@
 #include "engine/training/translation_quality.h"
 
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 
 namespace attn {

@@ -130,7 +130,8 @@ TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][
 
 TEST_CASE("session: the original run is shown without losing the changes", "[analysis][gpu]") {
     Session session({.validation = true}), fresh({.validation = true});
-    const auto plain = succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
+    const auto plain =
+        succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     Changes changes = patternByHand(0, 1);
     changes.setGate(1, 0, 0.25f);

@@ -508,7 +508,8 @@ TEST_CASE("generate: the tree of a text is typed below it, and one that is no tr
         CHECK(lab.postedOf<SetPromptCommand>().empty());
     }
     const QByteArray saved = sessionToJson(SessionDocument::fromSnapshot(lab.snapshot()));
-    CHECK(std::get<SessionDocument>(sessionFromJson(saved, "test")).given.parents == lab.snapshot().sequence->given.parents);
+    CHECK(std::get<SessionDocument>(sessionFromJson(saved, "test")).given.parents ==
+          lab.snapshot().sequence->given.parents);
     lab.press(lab.action("undo"));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->given.parents.empty());

@@ -67,7 +67,8 @@ TEST_CASE("faults: a prompt longer than the context keeps its end, says so and c
     Session session;
     std::vector<int> tokens;
     for (int i = 0; i < 200; ++i) tokens.push_back(i % 61);
-    auto snapshot = succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.tokens = tokens}}});
+    auto snapshot =
+        succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.tokens = tokens}}});
     CHECK_THAT(
         snapshot->sequence->notice,
         CONTAINS("Too long: the model reads the last 44 of 200 tokens. Its context holds 48; when that is full"));
@@ -86,7 +87,8 @@ TEST_CASE("faults: a tokenizer that does not fit the model warns, and refuses on
     tokenizer["model"]["vocab"]["ab"] = 70;
     writeFile(folder / "tokenizer.json", tokenizer.dump());
     Session session;
-    const auto snapshot = succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.text = "aacb"}}});
+    const auto snapshot =
+        succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.text = "aacb"}}});
     REQUIRE(snapshot->model->warnings.size() == 1);
     CHECK_THAT(snapshot->model->warnings[0], CONTAINS("the tokenizer has 71 tokens but the model only 61"));
     CHECK_THAT(failureOf(session, SetPromptCommand{{.text = "ab"}}),
@@ -222,9 +224,11 @@ TEST_CASE("faults: a lost device ends the model, not the session; opening it aga
     CHECK(text(session) == "abcabcabc");
     {
         const FailWith gone(failingVulkan().submit, VK_ERROR_DEVICE_LOST);
-        CHECK_THAT(failureOf(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "xyz"}}}), CONTAINS(lost));
+        CHECK_THAT(failureOf(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "xyz"}}}),
+                   CONTAINS(lost));
     }
-    succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "xyz"}}}); // another prompt is what was asked for
+    succeed(session, OpenModelCommand{.path = kInduction,
+                                      .given = {.text = {.text = "xyz"}}}); // another prompt is what was asked for
     CHECK(text(session) == "xyz");
 }
 
@@ -253,14 +257,15 @@ TEST_CASE("faults: a saved prompt that is not the text of its tokens gives way, 
     OpenSession session("abcabc");
     const std::vector<SavedToken> nodes{{-1, 0}, {0, 1}, {1, 2}};
     for (const char* other : {"xyz", "abcabc", "ab", "UPPER"}) {
-        const auto restored =
-            succeed(session, RestoreBranchesCommand{.nodes = nodes, .current = 2, .promptLength = 3, .given = {.text = other}});
+        const auto restored = succeed(
+            session, RestoreBranchesCommand{.nodes = nodes, .current = 2, .promptLength = 3, .given = {.text = other}});
         CHECK(restored->sequence->given.text == "abc");
         CHECK_THAT(restored->sequence->notice, CONTAINS("was not the text of its tokens"));
     }
     for (const int current : {0, 2}) { // the branch may end within the prompt
         const auto whole = succeed(
-            session, RestoreBranchesCommand{.nodes = nodes, .current = current, .promptLength = 3, .given = {.text = "abc"}});
+            session,
+            RestoreBranchesCommand{.nodes = nodes, .current = current, .promptLength = 3, .given = {.text = "abc"}});
         CHECK(whole->sequence->given.text == "abc");
         CHECK(whole->sequence->notice.empty());
     }

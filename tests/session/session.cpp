@@ -151,7 +151,8 @@ TEST_CASE("session: a pair of texts runs with its token types, and comes back wi
     CHECK(wordOf(3) == "dogs"); // two pieces of one word
     CHECK(wordOf(7) == "Who");
 
-    const RestoreBranchesCommand restore{.nodes = {}, .current = 0, .promptLength = 0, .given = {.text = first, .second = second}};
+    const RestoreBranchesCommand restore{
+        .nodes = {}, .current = 0, .promptLength = 0, .given = {.text = first, .second = second}};
     succeed(session, SetPromptCommand{{.text = "the dog sat"}});
     RestoreBranchesCommand again = restore;
     for (size_t i = 0; i < encoding.ids.size(); ++i) again.nodes.push_back({static_cast<int>(i) - 1, encoding.ids[i]});
@@ -167,7 +168,8 @@ TEST_CASE("session: a pair of texts runs with its token types, and comes back wi
 TEST_CASE("session: a prompt beyond the context keeps its end and says so", "[session][gpu]") {
     Session session;
     const auto snapshot =
-        test::after(session, OpenModelCommand{.path = "builtin:induction", .given = {.text = {.text = std::string(300, 'a') + "bc"}}});
+        test::after(session, OpenModelCommand{.path = "builtin:induction",
+                                              .given = {.text = {.text = std::string(300, 'a') + "bc"}}});
     REQUIRE_FALSE(snapshot->failure);
     CHECK(snapshot->sequence->tokens.size() <= 128);
     CHECK(snapshot->sequence->tokens.back().text == "c");
@@ -216,7 +218,9 @@ TEST_CASE("session: the tree of a text comes with it, and comes back with its br
         nodes.push_back({.parent = static_cast<int>(nodes.size()) - 1, .token = token.id});
     CHECK(logitsOf(*succeed(session, SetPromptCommand{{.text = text}})) == logitsOf(*own));
     const auto restored = succeed(
-        session, RestoreBranchesCommand{.nodes = nodes, .current = 7, .promptLength = 8, .given = {.text = text, .second = {}, .parents = chain}});
+        session,
+        RestoreBranchesCommand{
+            .nodes = nodes, .current = 7, .promptLength = 8, .given = {.text = text, .second = {}, .parents = chain}});
     CHECK(logitsOf(*restored) == logitsOf(*given));
 
     test::after(session, SetPromptCommand{{.text = "a b c", .parents = chain}});

@@ -47,7 +47,8 @@ double stopsLoading() {
         }));
         CHECK_FALSE(session.latest()->failure);
         if (session.latest()->status.activity == Activity::Idle && session.latest()->model->name != "induction")
-            succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "abcabc"}}}); // as fast as that
+            succeed(session,
+                    OpenModelCommand{.path = kInduction, .given = {.text = {.text = "abcabc"}}}); // as fast as that
         else
             CHECK(session.latest()->sequence->given.text == "abcabc");
     }
@@ -136,7 +137,8 @@ TEST_CASE("stop: the end of a session cancels what runs", "[session][gpu]") {
     REQUIRE(HollowLlama{.layers = 4, .width = 256, .feedForward = 1024}.write(folder.path()));
     {
         Session session;
-        session.post(OpenModelCommand{.path = folder.path().string(), .given = {.text = {.tokens = std::vector<int>(4000, 9)}}});
+        session.post(
+            OpenModelCommand{.path = folder.path().string(), .given = {.text = {.tokens = std::vector<int>(4000, 9)}}});
         REQUIRE(waitFor(session,
                         [](const Snapshot& snapshot) { return snapshot.status.activity == Activity::Prefilling; }));
         session.post(GenerateCommand{.maxTokens = 1'000'000});

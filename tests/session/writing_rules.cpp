@@ -133,7 +133,8 @@ TEST_CASE("writing rules: a tokenizer that cannot be read leaves a model of ids,
     const ModelFolder folder("gpt2");
     writeFile(folder / "tokenizer.json", R"({"model": {"type": "Chars"}})");
     Session session({.validation = true});
-    const auto opened = succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.text = "1, 5, 9"}}});
+    const auto opened =
+        succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.text = "1, 5, 9"}}});
     CHECK_FALSE(opened->model->hasTokenizer);
     CHECK_THAT(opened->model->tokenizerProblem, CONTAINS("tokenizer.json"));
     CHECK(std::ranges::any_of(opened->model->warnings, [](const std::string& warning) {
@@ -163,8 +164,8 @@ TEST_CASE("writing rules: a text that begins twice gets a notice", "[session][gp
                                    {"special_tokens", {{"<s>", {{"id", "<s>"}, {"ids", {21}}, {"tokens", {"<s>"}}}}}}};
     writeFile(folder / "tokenizer.json", tokenizer.dump());
     Session session({.validation = true});
-    CHECK(
-        succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.text = "abc"}}})->sequence->notice.empty());
+    CHECK(succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.text = "abc"}}})
+              ->sequence->notice.empty());
     const auto twice = succeed(session, SetPromptCommand{{.text = "<s>abc"}});
     CHECK(twice->sequence->tokens.size() == 4); // ab is one token
     CHECK_THAT(twice->sequence->notice, CONTAINS("the tokenizer puts <s> before every text"));

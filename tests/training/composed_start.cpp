@@ -1,5 +1,6 @@
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
+#include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/run.h"
 #include "engine/training/starting_model.h"

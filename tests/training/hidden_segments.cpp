@@ -1,5 +1,6 @@
 #include "engine/inference/language_model.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
@@ -34,7 +35,7 @@ std::vector<std::vector<float>> agreementOf(Trainer& trainer, const Batch& batch
     const SequenceObjective& objective = *sequencesOf(trainer);
     const Objective::Forward forward = objective.forward(batch.rows, 0);
     TensorStore store(trainer.device());
-    const auto plan = compile(forward.graph, {{"agreement", forward.segmentLogits}});
+    const auto plan = compile(forward.graph, {{"agreement", forward.losses.back().logits}});
     std::vector<std::pair<std::string, Shape>> room;
     for (const Trainer::Named& each : trainer.parameters()) room.emplace_back(each.name, each.shape);
     for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))
@@ -74,8 +75,8 @@ TEST_CASE("hidden segments: a row hides whole segments and whole words of the ot
             const auto begin = all.begin() + static_cast<std::ptrdiff_t>(row * width);
             return std::vector<int32_t>(begin, begin + static_cast<std::ptrdiff_t>(width));
         };
-        const auto inputs = part(batch["inputs"], 64), whole = part(batch["whole"], 64), target = part(batch["targets"], 64),
-                   hidden = part(batch["hidden"], 4);
+        const auto inputs = part(batch["inputs"], 64), whole = part(batch["whole"], 64),
+                   target = part(batch["targets"], 64), hidden = part(batch["hidden"], 4);
         CHECK(std::accumulate(hidden.begin(), hidden.end(), 0) == 2);
         hiddenSegments.insert(hidden);
         for (size_t place = 0; place < 64; ++place) {
@@ -129,7 +130,8 @@ TEST_CASE("hidden segments: the summary of a segment depends on its own words an
     other = batch;
     const size_t readable = other["hidden"][3] == 0 ? 0 : 1;
     for (size_t at = 1; at < 7; ++at) { // of one word, the change may be lost in rounding
-        int32_t& input = other["inputs"][24 + static_cast<size_t>(kSegments.begin(static_cast<int64_t>(readable))) + at];
+        int32_t& input =
+            other["inputs"][24 + static_cast<size_t>(kSegments.begin(static_cast<int64_t>(readable))) + at];
         input = input == 20 ? 21 : 20;
     }
     const auto guessed = agreementOf(trainer, other);

@@ -1,6 +1,7 @@
 #include "engine/data/image_data.h"
 #include "engine/inference/vision_model.h"
 #include "engine/io/decode_image.h"
+#include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/image_task.h"
 #include "engine/training/trainer.h"

@@ -2,6 +2,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/models/model_source.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 #include "tests/training/tasks_test.h"
 
@@ -22,7 +23,8 @@ std::array<int, 3> fates(const TaskInstance& task, const Batch& batch) {
     std::array<int, 3> counts{};
     for (size_t i = 0; i < batch["targets"].size(); ++i) {
         if (batch["targets"][i] == Batch::kIgnored) continue;
-        const bool isMask = batch["inputs"][i] == task.tokenizer().maskId(), isKept = batch["inputs"][i] == batch["targets"][i];
+        const bool isMask = batch["inputs"][i] == task.tokenizer().maskId(),
+                   isKept = batch["inputs"][i] == batch["targets"][i];
         ++counts[isMask ? 0 : isKept ? 2 : 1];
     }
     return counts;
@@ -69,9 +71,9 @@ TEST_CASE("masked text: training hides other tokens each time, validation always
     CHECK(task->batch(Split::Validation, 0, 8) == other->batch(Split::Validation, 0, 8));
     // Rows do not depend on how many are asked for at once, and an example is its row.
     const Batch both = task->batch(Split::Validation, 0, 2), second = task->batch(Split::Validation, 1, 1);
-    CHECK(std::equal(second.inputs.begin(), second.inputs.end(), both.inputs.begin() + 16));
+    CHECK(std::equal(second["inputs"].begin(), second["inputs"].end(), both["inputs"].begin() + 16));
     const Example example = task->example(Split::Validation, 1);
-    CHECK(example.prompt == second.inputs);
+    CHECK(example.prompt == second["inputs"]);
     CHECK(example.answer.size() == 2); // 15 % of 14
     // Consecutive windows cover the held-out text once.
     const uint64_t rows = *task->rowCount(Split::Validation);

@@ -1,5 +1,6 @@
 #include "engine/inference/language_model.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 #include "tests/training/tasks_test.h"
 
@@ -26,7 +27,7 @@ Recipe permutedRecipe() {
 std::vector<float> logitsOf(const SequenceObjective& objective, Trainer& trainer, const Batch& batch) {
     const Objective::Forward forward = objective.forward(1, 0);
     TensorStore store(trainer.device());
-    const auto plan = compile(forward.graph, {{"logits", forward.logits}});
+    const auto plan = compile(forward.graph, {{"logits", forward.losses.front().logits}});
     std::vector<std::pair<std::string, Shape>> room;
     for (const Trainer::Named& each : trainer.parameters()) room.emplace_back(each.name, each.shape);
     for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))
@@ -64,7 +65,7 @@ TEST_CASE("permuted text: every row has an order of its own, whose last part is 
             if (target == Batch::kIgnored) continue;
             ++targets;
             CHECK(target == batch["inputs"][row * 24 + place]); // nothing is hidden in the input
-            CHECK(ranks[place] > 22 - 4);                    // of 22 tokens, a fifth
+            CHECK(ranks[place] > 22 - 4);                       // of 22 tokens, a fifth
         }
         CHECK(targets == 4);
         std::ranges::sort(ranks);

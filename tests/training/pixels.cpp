@@ -1,6 +1,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/io/decode_image.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/attention_recipe.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"

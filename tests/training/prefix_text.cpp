@@ -1,5 +1,6 @@
 #include "engine/inference/language_model.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 #include "tests/training/tasks_test.h"
 

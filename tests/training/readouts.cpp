@@ -1,6 +1,7 @@
 #include "engine/attention/position/dependency_tree.h"
 #include "engine/inference/language_model.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/readout_quality.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
@@ -322,7 +323,7 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
     CHECK(std::ranges::count(batch["inputs"], *task->tokenizer().maskId()) > hidden / 2); // 80 %
     for (size_t at = 0; at < batch["targets"].size(); ++at)
         if (batch["targets"][at] >= 0) CHECK_FALSE(task->tokenizer().isSpecial(batch["targets"][at]));
-    CHECK(task->batch(Split::Validation, *task->rowCount(Split::Validation), 1).classes ==
+    CHECK(task->batch(Split::Validation, *task->rowCount(Split::Validation), 1)["classes"] ==
           std::vector{Batch::kIgnored});
     const Example example = task->example(Split::Validation, 0);
     CHECK(task->answerTexts(example, example.answer).front() ==
@@ -387,7 +388,7 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
     recipe.settings.values["hidden"] = 0;
     Trainer pairs(recipe, {.softwareThreads = 0});
     CHECK(pairs.read("classifier.W") == trainer.read("classifier.W"));
-    CHECK_FALSE(pairs.evaluate(Split::Validation, 64).hiddenTokens);
+    CHECK(pairs.evaluate(Split::Validation, 64).shares.empty());
 }
 
 TEST_CASE("readouts: a model of hidden words gets a new readout, and keeps its other parameters", "[training][gpu]") {

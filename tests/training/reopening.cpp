@@ -8,6 +8,7 @@
 #include "engine/models/tree_inputs.h"
 #include "engine/models/vision_grid.h"
 #include "engine/session/session.h"
+#include "engine/training/answers.h"
 #include "engine/training/attention_recipe.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/run.h"
@@ -246,7 +247,9 @@ void requireSamePictures(Session& window, const Trainer& trainer, const fs::path
         after(openVisionSource(folder.string()), onOneThread());
     const std::vector<float> expected = before.predict(before.patchesOf(picture));
     requireSame(after.predict(after.patchesOf(picture)), expected);
-    const auto shown = succeed(window, OpenModelCommand{.path = folder.string(), .given = {.picture = {.image = std::make_shared<const Image>(picture)}}});
+    const auto shown =
+        succeed(window, OpenModelCommand{.path = folder.string(),
+                                         .given = {.picture = {.image = std::make_shared<const Image>(picture)}}});
     REQUIRE(shown->answer);
     requireSame(shown->answer->logits, expected);
 }

@@ -2,6 +2,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/io/decode_image.h"
 #include "engine/io/input_file.h"
+#include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"

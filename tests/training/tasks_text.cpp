@@ -147,7 +147,7 @@ TEST_CASE("text: Shakespeare has nanoGPT's characters and parts", "[training]") 
     CHECK(task->vocabularySize() == 65);
     CHECK(task->tokenizer().encode("hii there").ids == std::vector<int>{46, 47, 47, 1, 58, 46, 43, 56, 43}); // nanoGPT
     CHECK(task->rowCount(Split::Validation) == 1743); // 111,539 targets of the last 111,540 characters
-    const std::vector<int32_t>& first = task->batch(Split::Validation, 0, 1).inputs;
+    const std::vector<int32_t> first = task->batch(Split::Validation, 0, 1)["inputs"];
     CHECK(task->tokenizer().decode(std::vector<int>(first.begin(), first.begin() + 13), false) == "?\n\nGREMIO:\nGo");
 }
 

@@ -1,6 +1,7 @@
 #include "engine/training/trainer.h"
 #include "engine/io/json_file.h"
 #include "engine/models/model_source.h"
+#include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/metrics.h"
 #include "engine/training/training_summary.h"
@@ -440,8 +441,7 @@ TEST_CASE("training summary: the task, steps and loss of a finished run, and not
     CHECK(trainingSummary(run) == "task sort");
     std::string lines;
     for (int64_t step = 1; step <= 40; ++step)
-        lines +=
-            metricLine({.step = step, .values = {{"loss", 1}, {step == 40 ? "validation_loss" : "other", 0.256}}});
+        lines += metricLine({.step = step, .values = {{"loss", 1}, {step == 40 ? "validation_loss" : "other", 0.256}}});
     test::writeFile(folder / "metrics.jsonl", lines);
     CHECK(trainingSummary(run) == "task sort, 40 steps, validation loss 0.26");
     CHECK(trainingSummary((folder / "checkpoints/step-000020").string()) == trainingSummary(run));

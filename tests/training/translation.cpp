@@ -2,6 +2,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/system/temporary_folder.h"
 #include "engine/text/speller.h"
+#include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
@@ -92,7 +93,8 @@ TEST_CASE("translation: a batch holds the sources, and the targets behind the to
         const auto at = [&](const std::vector<int32_t>& values, int columns) {
             return std::span(values).subspan(row * static_cast<size_t>(columns), static_cast<size_t>(columns));
         };
-        const auto source = at(batch["sources"], batch.width("sources")), inputs = at(batch["inputs"], batch.width("targets")),
+        const auto source = at(batch["sources"], batch.width("sources")),
+                   inputs = at(batch["inputs"], batch.width("targets")),
                    targets = at(batch["targets"], batch.width("targets"));
         const size_t length = example.answer.size(), read = example.source.size();
         CHECK(std::ranges::equal(source.first(read), example.source));

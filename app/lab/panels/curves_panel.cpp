@@ -208,10 +208,10 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
         const auto nameOf = [&](const QString& part) {
             return isOnly ? part : QStringLiteral("%1, %2").arg(run.name, part);
         };
-        const auto add = [&](const QString& label, bool isDashed, size_t colour, const std::string& metric) {
+        const auto add = [&](const QString& label, bool isDashed, size_t colour, const std::string& measured) {
             PlotFigure::Line curve{.label = label, .colour = seriesColour(colour), .isDashed = isDashed};
             for (const MetricPoint& point : run.points)
-                if (const double y = point[metric]; std::isfinite(y))
+                if (const double y = point[measured]; std::isfinite(y))
                     curve.points.emplace_back(static_cast<double>(point.step), y);
             if (!curve.points.empty()) curves.push_back(std::move(curve));
         };
@@ -287,7 +287,8 @@ void CurvesPanel::showEvent(QShowEvent* event) {
 /// Lists the chart of a text's tasks while a run measures them.
 void CurvesPanel::offerSubtasks() {
     const auto measures = [](const RunListModel::Run* run) {
-        return std::ranges::any_of(run->points, [](const MetricPoint& point) { return !point.under(metric_names::kSubtasks).empty(); });
+        return std::ranges::any_of(
+            run->points, [](const MetricPoint& point) { return !point.under(metric_names::kSubtasks).empty(); });
     };
     const bool isOffered = std::ranges::any_of(shownRuns(), measures);
     const int at = quantity_->findData("subtasks");

@@ -115,9 +115,8 @@ GivenText GeneratePanel::promptOf(const Snapshot& snapshot) {
 }
 
 GivenText GeneratePanel::typedPrompt() const {
-    return {.text = prompt_->toPlainText().toStdString(),
-            .second = second_->text().toStdString(),
-            .parents = typedTree()};
+    return {
+        .text = prompt_->toPlainText().toStdString(), .second = second_->text().toStdString(), .parents = typedTree()};
 }
 
 PromptEditor::PromptEditor(QWidget* parent) : LimitedEditor(static_cast<int>(kMostPromptBytes), parent) {

@@ -118,7 +118,7 @@ private:
     };
     /// The text as the editors show it.
     static GivenText promptOf(const Snapshot& snapshot);
-    GivenText typedPrompt() const; ///< in the editors
+    GivenText typedPrompt() const;      ///< in the editors
     std::vector<int> typedTree() const; ///< empty if there is none, or it cannot be read
     /// Why what is typed is no tree; empty if it is one, or none is typed.
     QString objectionToTree(const std::vector<int>& parents) const;

@@ -15,9 +15,11 @@ namespace {
 GivenText textFor(const Snapshot& run, const ModelInfo* other) {
     GivenText text = run.textSoFar();
     const ModelInfo& model = *run.model;
-    const bool hasSameTokens = other && other->tokenTexts == model.tokenTexts && other->readsSource == model.readsSource;
+    const bool hasSameTokens =
+        other && other->tokenTexts == model.tokenTexts && other->readsSource == model.readsSource;
     if (model.hasTokenizer && !hasSameTokens) {
-        if (!model.readsSource && text.second.empty()) text.text = run.sequence->text; // also what the model has written
+        if (!model.readsSource && text.second.empty())
+            text.text = run.sequence->text; // also what the model has written
         text.tokens.clear();
         text.target.clear();
     }

@@ -276,18 +276,20 @@ QString TrainPanel::newestMetrics() const {
     QString text = '\n' + tr("loss %1").arg((*std::prev(after))[metric_names::kLoss], 0, 'f', 3);
     if (const double skipped = std::prev(after)->find(metric_names::kSkippedSteps).value_or(0); skipped > 0)
         text += tr(" · steps left out: %1").arg(skipped);
-    const auto measured = std::find_if(std::make_reverse_iterator(after), run.points.rend(),
-                                       [](const MetricPoint& point) { return point.find(metric_names::kMetric).has_value(); });
+    const auto measured =
+        std::find_if(std::make_reverse_iterator(after), run.points.rend(),
+                     [](const MetricPoint& point) { return point.find(metric_names::kMetric).has_value(); });
     if (measured == run.points.rend()) return text;
     const Task& task = taskNamed(run.recipe.task);
     const bool isShare = task.measuresShare();
     const double metric = (*measured)[metric_names::kMetric];
     text += tr(" · %1 %2")
-                .arg(fromEngine(task.metricName), isShare ? tr("%1 %").arg(metric * 100, 0, 'f', 1)
-                                                          : QString::number(metric, 'f', 3));
+                .arg(fromEngine(task.metricName),
+                     isShare ? tr("%1 %").arg(metric * 100, 0, 'f', 1) : QString::number(metric, 'f', 3));
     if (const auto hidden = measured->find(metric_names::kHiddenTokens))
-        text += tr(" · %1 %2").arg(fromEngine(metricTitle(metric_names::kHiddenTokens)),
-                                   tr("%1 %").arg(*hidden * 100, 0, 'f', 1));
+        text +=
+            tr(" · %1 %2")
+                .arg(fromEngine(metricTitle(metric_names::kHiddenTokens)), tr("%1 %").arg(*hidden * 100, 0, 'f', 1));
     return text;
 }
 

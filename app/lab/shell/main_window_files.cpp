@@ -340,9 +340,8 @@ bool MainWindow::isOpen(const SessionDocument& document) const {
 void MainWindow::bringBack(const SessionDocument& document) {
     waitingPicture_.clear();
     if (!isOpen(document)) {
-        bridge_.post(OpenModelCommand{.path = document.modelPath.toStdString(),
-                                      .storage = document.storage,
-                                      .given = {.text = document.given}});
+        bridge_.post(OpenModelCommand{
+            .path = document.modelPath.toStdString(), .storage = document.storage, .given = {.text = document.given}});
         returningTo_ = document.modelPath;
     }
     pending_ = document;

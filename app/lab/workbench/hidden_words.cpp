@@ -12,7 +12,8 @@ namespace attn {
 SetPromptCommand withWord(const Sequence& sequence, const TokenInfo& token, const std::string& word) {
     SetPromptCommand prompt{sequence.given};
     prompt.given.tokens.clear(); // the text is another one
-    (token.isSecond ? prompt.given.second : prompt.given.text).replace(token.word.begin, token.word.end - token.word.begin, word);
+    (token.isSecond ? prompt.given.second : prompt.given.text)
+        .replace(token.word.begin, token.word.end - token.word.begin, word);
     return prompt;
 }
 
@@ -30,7 +31,8 @@ void WordHider::click(int token) {
     const std::string mask = snapshot.model->tokenTexts.at(static_cast<size_t>(*snapshot.model->maskToken));
     if (hidden_ && hidden_->text == sequence.given.text && hidden_->second == sequence.given.second) {
         const Hidden shown = *std::exchange(hidden_, {});
-        (shown.isSecond ? sequence.given.second : sequence.given.text).replace(shown.begin, shown.mask.size(), shown.word);
+        (shown.isSecond ? sequence.given.second : sequence.given.text)
+            .replace(shown.begin, shown.mask.size(), shown.word);
         if (clicked.isSecond == shown.isSecond && clicked.word.begin == shown.begin)
             return changePrompt(bench_, {sequence.given});
         if (clicked.isSecond == shown.isSecond && clicked.word.begin > shown.begin) {

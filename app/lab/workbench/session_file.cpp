@@ -249,8 +249,7 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     GivenText& given = document.given;
     given.text = reader.text("prompt", kMostPromptBytes).toStdString();
     if (parsed.object().contains("second")) given.second = reader.text("second", kMostPromptBytes).toStdString();
-    for (const QJsonValue& parent : parsed.object().value("tree").toArray())
-        given.parents.push_back(parent.toInt(-1));
+    for (const QJsonValue& parent : parsed.object().value("tree").toArray()) given.parents.push_back(parent.toInt(-1));
     if (std::ranges::any_of(given.parents, [](int parent) { return parent < 0; }))
         reader.complain("\"tree\" does not hold the numbers of words");
     for (const QJsonValue& token : parsed.object().value("source").toArray())

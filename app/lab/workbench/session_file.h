@@ -20,7 +20,7 @@ struct SessionDocument {
     static constexpr int kVersion = 2; ///< 2: heads are named by site
 
     QString modelPath;
-    Storage storage = Storage::F32; ///< of the weights
+    Storage storage = Storage::F32;   ///< of the weights
     GivenText given;                  ///< without tokens and target, which the branches hold
     std::vector<int> source;          ///< tokens of the prompt that an encoder reads; empty without one
     int promptLength = 0;             ///< number of tokens, from the root, that belong to the prompt

@@ -2,12 +2,12 @@
 
 namespace attn {
 
-std::vector<int32_t>& Batch::operator[](std::string_view name) {
+std::vector<int32_t>& Batch::operator[](std::string_view name) & {
     const auto found = integers.find(name);
     return found != integers.end() ? found->second : integers[std::string(name)];
 }
 
-const std::vector<int32_t>& Batch::operator[](std::string_view name) const {
+const std::vector<int32_t>& Batch::operator[](std::string_view name) const& {
     static const std::vector<int32_t> none;
     const auto found = integers.find(name);
     return found != integers.end() ? found->second : none;

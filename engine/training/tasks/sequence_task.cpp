@@ -41,8 +41,7 @@ Batch SequenceTask::batch(Split split, uint64_t index, int rows) const {
         for (size_t i = 0; i < std::min(columns, sequence.tokens.size()); ++i)
             inputs[row * columns + i] = sequence.tokens[i];
         for (const TaskSequence::Answer& answer : sequence.answers)
-            for (size_t i = answer.begin; i < answer.end; ++i)
-                targets[row * columns + i - 1] = sequence.tokens[i];
+            for (size_t i = answer.begin; i < answer.end; ++i) targets[row * columns + i - 1] = sequence.tokens[i];
     }
     return batch;
 }
