@@ -5,6 +5,7 @@
 #include "engine/core/rng.h"
 #include "engine/system/folder.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 
 #include <fmt/format.h>
@@ -163,7 +164,7 @@ int benchTrain(const BenchTrainOptions& options) {
                           shape.width,
                           shape.context,
                           shape.batch,
-                          trainer.images() ? kClasses : trainer.sequences()->instance().vocabularySize(),
+                          imagesOf(trainer) ? kClasses : sequencesOf(trainer)->instance().vocabularySize(),
                           shape.patch * shape.patch};
         std::vector<double> ours, theirs;
         for (int turn = 0; turn < kTurns; ++turn) {

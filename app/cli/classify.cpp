@@ -1,8 +1,8 @@
 #include "app/cli/command.h"
 
 #include "engine/core/error.h"
-#include "engine/core/finite_count.h"
 #include "engine/core/quoting.h"
+#include "engine/inference/finite_count.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
 #include "engine/io/image.h"

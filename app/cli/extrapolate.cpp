@@ -2,6 +2,7 @@
 
 #include "app/figures/plot_figure.h"
 #include "engine/system/atomic_file.h"
+#include "engine/training/answers.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 
@@ -91,7 +92,7 @@ int extrapolate(const ExtrapolateOptions& options) {
         for (int length : plan.lengths) {
             const auto instance = makeTask(task, atLength(plan, options.task, length));
             const auto found =
-                trainer.evaluateAt(*instance, Split::Validation, 64, options.task == "text" ? options.last : 0);
+                evaluateAt(trainer, *instance, Split::Validation, 64, options.task == "text" ? options.last : 0);
             line.points.emplace_back(length, options.task == "text" ? found.loss : found.accuracy);
             entry["loss"].push_back(found.loss);
             entry["accuracy"].push_back(found.accuracy);

@@ -1,7 +1,7 @@
 #include "app/cli/command.h"
 
 #include "app/figures/plot_figure.h"
-#include "engine/core/finite_count.h"
+#include "engine/inference/finite_count.h"
 #include "engine/playground/feature_error.h"
 #include "engine/runtime/device.h"
 

@@ -12,7 +12,7 @@
 #include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
-#include "engine/core/finite_count.h"
+#include "engine/inference/finite_count.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
 

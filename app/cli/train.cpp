@@ -8,6 +8,7 @@
 #include "engine/models/bundled.h"
 #include "engine/models/head_name.h"
 #include "engine/system/signals.h"
+#include "engine/training/answers.h"
 #include "engine/training/readout_quality.h"
 #include "engine/training/recipe_fields.h"
 #include "engine/training/run.h"
@@ -139,56 +140,25 @@ std::string minutes(double seconds) {
 }
 
 void exportBatches(const Trainer& trainer, const std::string& path) {
-    std::vector<int32_t> inputs, targets, sources, types, parents, ranks, classes, whole, hidden;
-    std::vector<float> patches;
     const Recipe& recipe = trainer.recipe();
-    int64_t columns = 0, sourceColumns = 0;
-    for (int64_t step = 0; step < recipe.schedule.steps; ++step) {
-        const Batch batch = trainer.objective().batch(Split::Train, static_cast<uint64_t>(step), recipe.batch);
-        columns = batch.columns;
-        sourceColumns = batch.sourceColumns;
-        sources.insert(sources.end(), batch.sources.begin(), batch.sources.end());
-        inputs.insert(inputs.end(), batch.inputs.begin(), batch.inputs.end());
-        types.insert(types.end(), batch.types.begin(), batch.types.end());
-        parents.insert(parents.end(), batch.parents.begin(), batch.parents.end());
-        ranks.insert(ranks.end(), batch.ranks.begin(), batch.ranks.end());
-        classes.insert(classes.end(), batch.classes.begin(), batch.classes.end());
-        whole.insert(whole.end(), batch.whole.begin(), batch.whole.end());
-        hidden.insert(hidden.end(), batch.hidden.begin(), batch.hidden.end());
-        patches.insert(patches.end(), batch.patches.begin(), batch.patches.end());
-        targets.insert(targets.end(), batch.targets.begin(), batch.targets.end());
-    }
-    const int64_t rows = recipe.schedule.steps * recipe.batch;
-    std::vector<WrittenTensor> tensors{
-        {.name = "targets", .shape = {recipe.schedule.steps, recipe.batch, columns}, .integers = targets}};
-    if (const ImageObjective* images = trainer.images()) {
+    Batch all;
+    for (int64_t step = 0; step < recipe.schedule.steps; ++step)
+        all.append(trainer.objective().batch(Split::Train, static_cast<uint64_t>(step), recipe.batch));
+    std::vector<WrittenTensor> tensors;
+    for (const auto& [name, values] : all.integers)
+        tensors.push_back(
+            {.name = name, .shape = {recipe.schedule.steps, recipe.batch, all.width(name)}, .integers = values});
+    if (const ImageObjective* images = imagesOf(trainer)) {
         const int64_t count = images->config().grid().area();
         tensors.push_back({.name = "patches",
                            .shape = {recipe.schedule.steps, recipe.batch, count,
-                                     static_cast<int64_t>(patches.size()) / std::max<int64_t>(rows * count, 1)},
-                           .values = patches});
-    } else {
-        for (const auto& [name, values] : {std::pair{"inputs", &inputs},
-                                           {"types", &types},
-                                           {"parents", &parents},
-                                           {"ranks", &ranks},
-                                           {"classes", &classes},
-                                           {"whole", &whole},
-                                           {"hidden", &hidden}})
-            if (!values->empty())
-                tensors.push_back({.name = name,
-                                   .shape = {recipe.schedule.steps, recipe.batch,
-                                             static_cast<int64_t>(values->size()) / std::max<int64_t>(rows, 1)},
-                                   .integers = *values});
-        if (sourceColumns > 0)
-            tensors.push_back({.name = "sources",
-                               .shape = {recipe.schedule.steps, recipe.batch, sourceColumns},
-                               .integers = sources});
+                                     std::ssize(all.patches) / std::max<int64_t>(all.rows * count, 1)},
+                           .values = all.patches});
     }
     writeSafetensors(path, tensors);
 }
 
-void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluation, std::string_view split) {
+void printEvaluation(const Trainer& trainer, const Evaluation& evaluation, std::string_view split) {
     fmt::print("{} loss {:.4f}", split, evaluation.loss);
     if (trainer.task().metric == Task::Metric::Bits)
         fmt::print("  {} {:.4f} of {} (success: {:g} or less)", trainer.task().metricName, evaluation.metric,
@@ -196,7 +166,7 @@ void printEvaluation(const Trainer& trainer, const Trainer::Evaluation& evaluati
     if (trainer.task().measuresShare())
         fmt::print("  {} {:.2f} % of {} (success: {:.0f} %)", trainer.task().metricName, evaluation.metric * 100,
                    evaluation.examples, trainer.task().successLevel * 100);
-    if (evaluation.hiddenTokens) fmt::print("  {} {:.2f} %", kHiddenTokensName, *evaluation.hiddenTokens * 100);
+    for (const auto& [name, share] : evaluation.shares) fmt::print("  {} {:.2f} %", metricTitle(name), share * 100);
     fmt::print("\n");
     for (const auto& [name, matches] : evaluation.subtasks)
         fmt::print("  {}: exact match {:.2f} % of {}\n", printable(name), matches.share() * 100, matches.examples);
@@ -229,8 +199,8 @@ void printSpans(Trainer& trainer, Split split, std::string_view name) {
 }
 
 /// Prints how many pictures of each class (rows) the model takes for each class (columns).
-void printConfusion(const Trainer& trainer, const Trainer::Evaluation& evaluation) {
-    const std::vector<std::string>& labels = trainer.images()->instance().labels();
+void printConfusion(const Trainer& trainer, const Evaluation& evaluation) {
+    const std::vector<std::string>& labels = imagesOf(trainer)->instance().labels();
     fmt::print("{:>14}", "");
     for (size_t column = 0; column < labels.size(); ++column)
         fmt::print("{:>7}", fmt::format("{:.6}", printable(labels[column])));
@@ -246,8 +216,8 @@ void printConfusion(const Trainer& trainer, const Trainer::Evaluation& evaluatio
 /// "12 x 64 tokens", "64 pictures".
 std::string batchText(const Trainer& trainer) {
     const int rows = trainer.recipe().batch;
-    return trainer.images() ? fmt::format("{} pictures", rows)
-                            : fmt::format("{} x {} tokens", rows, trainer.sequences()->instance().contextLength());
+    return imagesOf(trainer) ? fmt::format("{} pictures", rows)
+                             : fmt::format("{} x {} tokens", rows, sequencesOf(trainer)->instance().contextLength());
 }
 
 /// "81920 parameters"; of a model that is trained further "5120 trained parameters (0.57 % of the model's 890624)".
@@ -313,15 +283,16 @@ int train(const TrainOptions& options) {
         }
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         const double perStep = seconds / static_cast<double>(point.step - first);
-        if (point.validationLoss)
-            report("{}step {}  loss {:.4f}  validation {:.4f}  {} {:.4f}{}  {:.0f} s\n", clear, point.step, point.loss,
-                   *point.validationLoss, trainer.task().metricName, *point.metric,
-                   point.hiddenTokens ? fmt::format("  {} {:.4f}", kHiddenTokensName, *point.hiddenTokens) : "",
+        const double loss = point[metric_names::kLoss];
+        const auto hidden = point.find(metric_names::kHiddenTokens);
+        if (const auto validation = point.find(metric_names::kValidationLoss))
+            report("{}step {}  loss {:.4f}  validation {:.4f}  {} {:.4f}{}  {:.0f} s\n", clear, point.step, loss,
+                   *validation, trainer.task().metricName, point[metric_names::kMetric],
+                   hidden ? fmt::format("  {} {:.4f}", metricTitle(metric_names::kHiddenTokens), *hidden) : "",
                    seconds);
         if (showsProgress)
             report("{}step {}/{}  loss {:.4f}  {:.1f} ms a step  {} left", clear, point.step, recipe.schedule.steps,
-                   point.loss, perStep * 1e3,
-                   minutes(perStep * static_cast<double>(recipe.schedule.steps - point.step)));
+                   loss, perStep * 1e3, minutes(perStep * static_cast<double>(recipe.schedule.steps - point.step)));
     }
     report("{}", clear);
     if (stopRequested != 0 && !run.isFinished()) {
@@ -333,11 +304,11 @@ int train(const TrainOptions& options) {
     if (const auto scale = trainer.lossScale())
         fmt::print("scale of the loss {:g}; {} of {} steps left out because gradients overflowed\n", scale->scale,
                    scale->skipped, trainer.stepsDone());
-    const Trainer::Evaluation evaluation = run.finish();
+    const Evaluation evaluation = run.finish();
     printEvaluation(trainer, evaluation, "validation");
     printBleu(trainer, Split::Validation, "validation");
     printSpans(trainer, Split::Validation, "validation");
-    if (trainer.images())
+    if (imagesOf(trainer))
         printEvaluation(trainer, trainer.evaluate(Split::Test, exampleCount(trainer, Split::Test)), "test");
     printChanges(trainer, options.out);
     if (!run.metricsProblem()) return kDone;
@@ -376,11 +347,11 @@ int evaluate(const EvalOptions& options) {
         trainer.setEvaluationGate(head.first, head.second, 0);
         closed.insert(head);
     }
-    const Trainer::Evaluation evaluation = trainer.evaluate(split, count);
+    const Evaluation evaluation = trainer.evaluate(split, count);
     printEvaluation(trainer, evaluation, options.split);
     printBleu(trainer, split, options.split);
     printSpans(trainer, split, options.split);
-    if (trainer.images()) printConfusion(trainer, evaluation);
+    if (imagesOf(trainer)) printConfusion(trainer, evaluation);
     if (!options.sweepsHeads) return kDone;
     const ModelStructure& structure = trainer.objective().structure();
     constexpr int64_t kMostSwept = 256;

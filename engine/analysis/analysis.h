@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/core/finite_count.h"
+#include "engine/inference/finite_count.h"
 #include "engine/inference/input.h"
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include "engine/analysis/text_rows.h"
 #include "engine/core/error.h"
-#include "engine/core/finite_count.h"
 #include "engine/inference/capture_file.h"
+#include "engine/inference/finite_count.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/sampling.h"
 #include "engine/inference/shared_parameters.h"

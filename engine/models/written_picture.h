@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/core/block_order.h"
+#include "engine/attention/block_order.h"
 #include "engine/io/image.h"
 
 #include <cstdint>

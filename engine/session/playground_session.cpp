@@ -1,6 +1,6 @@
 #include "engine/session/playground_session.h"
 
-#include "engine/core/finite_count.h"
+#include "engine/inference/finite_count.h"
 #include "engine/playground/attention_run.h"
 #include "engine/playground/block_maps.h"
 #include "engine/runtime/device.h"

@@ -5,6 +5,7 @@
 #include "engine/io/run_folder.h"
 #include "engine/models/memory_source.h"
 #include "engine/session/thread_priority.h"
+#include "engine/training/answers.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
@@ -192,7 +193,7 @@ private:
             };
             Trainer trainer(recipe, choice_, {.cutsFinely = true});
             const auto weights = weightsOf(trainer, trainer.objective().describe());
-            if (trainer.warmUp([&](double share) { return goesOn(kTrainingPart * share); }) && trainer.sequences())
+            if (trainer.warmUp([&](double share) { return goesOn(kTrainingPart * share); }) && sequencesOf(trainer))
                 prepareViews(weights, exampleInput(trainer), [&] { return !goesOn(kTrainingPart); });
             prepared_->saveKernels();
         } catch (const std::exception&) { // the run itself will say why
@@ -258,12 +259,12 @@ private:
         next_.warning = run_->problem();
         next_.step = point.step;
         const bool isCheckpoint = run_->isFinished() || point.step % recipe.checkpointEvery == 0;
-        if (point.validationLoss || isCheckpoint) takeAnswers();
+        if (point.find(metric_names::kValidationLoss) || isCheckpoint) takeAnswers();
         if (weights || run_->isFinished()) takeWeights();
         if (isCheckpoint) ++next_.checkpointCount;
         if (run_->isFinished()) run_->finish();
         // The first step builds kernels, and some steps measure: their time is not typical.
-        if (++timedSteps_ > 1 && !point.validationLoss)
+        if (++timedSteps_ > 1 && !point.find(metric_names::kValidationLoss))
             next_.secondsPerStep = next_.secondsPerStep == 0 ? seconds : 0.9 * next_.secondsPerStep + 0.1 * seconds;
         due_ = pace > 0 ? std::max(Clock::now(), start + std::chrono::duration_cast<Clock::duration>(
                                                              std::chrono::duration<double>(1 / pace)))
@@ -290,7 +291,7 @@ private:
 
     void takeAnswers() {
         next_.answers.step = run_->trainer().stepsDone();
-        if (run_->trainer().images())
+        if (imagesOf(run_->trainer()))
             takePredictions();
         else
             takeSamples();
@@ -303,9 +304,9 @@ private:
 
     void takeSamples() {
         auto samples = std::make_shared<std::vector<SampleAnswer>>();
-        const TaskInstance& task = run_->trainer().sequences()->instance();
+        const TaskInstance& task = sequencesOf(run_->trainer())->instance();
         const bool isWritten = taskNamed(run_->trainer().recipe().task).readout == TextReadout::NextToken;
-        for (const Trainer::Answer& answer : run_->trainer().answers(Split::Validation, 0, kSamples)) {
+        for (const TaskAnswer& answer : answersOf(run_->trainer(), Split::Validation, 0, kSamples)) {
             const auto& [prompt, expected, source, parents] = answer.example;
             const auto room = static_cast<size_t>(task.contextLength()) - (source.empty() ? prompt.size() : 1);
             const auto shown = std::span(answer.given).first(isWritten ? std::min(answer.given.size(), room) : 0);
@@ -324,8 +325,8 @@ private:
         Trainer& trainer = run_->trainer();
         constexpr int kShown = 48, kMeasured = 512;
         auto predictions = std::make_shared<ImagePredictions>();
-        predictions->labels = trainer.images()->instance().labels();
-        predictions->examples = trainer.predictions(Split::Validation, 0, kShown);
+        predictions->labels = imagesOf(trainer)->instance().labels();
+        predictions->examples = predictionsOf(trainer, Split::Validation, 0, kShown);
         predictions->confusion = trainer.evaluate(Split::Validation, kMeasured).confusion;
         next_.answers.predictions = std::move(predictions);
     }

@@ -1,8 +1,8 @@
 #include "engine/session/worker.h"
 
 #include "engine/core/error.h"
-#include "engine/core/finite_count.h"
 #include "engine/gpu/device_errors.h"
+#include "engine/inference/finite_count.h"
 #include "engine/inference/sampling.h"
 #include "engine/inference/wrong_model.h"
 #include "engine/session/thread_priority.h"

@@ -32,7 +32,7 @@ Objective::Forward copyOf(Objective::Forward forward, const std::shared_ptr<Grap
         }
     }
     first.push_back(to->size());
-    for (Tensor* each : {&forward.logits, &forward.classes, &forward.segmentLogits}) *each = copied(*each);
+    for (NamedLoss& loss : forward.losses) loss.logits = copied(loss.logits);
     const auto moved = [&](NodeRange nodes) { return NodeRange{.first = first[nodes.first], .end = first[nodes.end]}; };
     for (NodeRange& block : forward.blocks) block = moved(block);
     for (auto& [nodes, reversible] : forward.partTensors.recomputed) {

@@ -129,10 +129,13 @@ Objective::Forward ImageObjective::forward(int rows, double dropout, int64_t win
     const VisionConfig config = narrowed(config_, windowDivisor);
     ModelGraph encoder = buildVisionEncoder(config, {.images = rows, .dropout = dropout, .mayTrain = true});
     return {.graph = encoder.graph,
-            .logits = encoder.logits,
-            .classes = {},
+            .losses = {{.name = Batch::kTargets, .logits = encoder.logits}},
             .blocks = std::move(encoder.blocks),
             .partTensors = std::move(encoder.partTensors)};
+}
+
+std::map<std::string, Tensor> ImageObjective::views(const Forward& forward) const {
+    return {{kProbabilities, softmax(forward.losses.front().logits)}};
 }
 
 bool ImageObjective::hasWindows() const { return narrowed(config_, 2) != config_; }
@@ -141,12 +144,12 @@ void ImageObjective::add(Batch& batch, const LabelledImage& example) const {
     const std::vector<float> patches =
         cutPatches(pixelsOf(example.picture, preprocessing_), config_.channels, config_.image, config_.patch);
     batch.patches.insert(batch.patches.end(), patches.begin(), patches.end());
-    batch.targets.push_back(example.label);
+    batch[Batch::kTargets].push_back(example.label);
 }
 
 Batch ImageObjective::batch(Split split, uint64_t index, int rows) const {
     if (split != Split::Train) return questions(split, index * static_cast<uint64_t>(rows), rows);
-    Batch batch{.rows = rows, .columns = 1};
+    Batch batch{.rows = rows};
     batch.patches.reserve(static_cast<size_t>(rows * config_.image.area() * config_.channels));
     for (int row = 0; row < rows; ++row)
         add(batch, instance_->trainingExample(index * static_cast<uint64_t>(rows) + static_cast<uint64_t>(row)));
@@ -154,18 +157,28 @@ Batch ImageObjective::batch(Split split, uint64_t index, int rows) const {
 }
 
 Batch ImageObjective::questions(Split split, uint64_t first, int rows) const {
-    Batch batch{.rows = rows, .columns = 1};
+    Batch batch{.rows = rows};
     const std::optional<uint64_t> count = instance_->rowCount(split);
     for (int row = 0; row < rows; ++row) {
         const uint64_t index = first + static_cast<uint64_t>(row);
         if (count && index >= *count) { // rows beyond the end have no target
-            batch.targets.push_back(Batch::kIgnored);
+            batch[Batch::kTargets].push_back(Batch::kIgnored);
             batch.patches.resize(batch.patches.size() + static_cast<size_t>(config_.image.area() * config_.channels));
         } else {
             add(batch, instance_->example(split, index));
         }
     }
     return batch;
+}
+
+void ImageObjective::addTo(Evaluation& evaluation, Split, const Batch& batch, const Said& said, int64_t row, uint64_t,
+                           bool) const {
+    const size_t classes = instance_->labels().size();
+    evaluation.confusion.resize(classes * classes);
+    const int32_t right = batch[Batch::kTargets][static_cast<size_t>(row)];
+    if (right != Batch::kIgnored)
+        ++evaluation
+              .confusion[static_cast<size_t>(right) * classes + static_cast<size_t>(said.best(Batch::kTargets, row))];
 }
 
 void ImageObjective::fill(GpuExecutor& executor, const Batch& batch) const {

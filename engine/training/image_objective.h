@@ -21,11 +21,14 @@ public:
     Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const override;
     bool hasWindows() const override;
     const ModelStructure& structure() const override { return structure_; }
-    int64_t targetsPerRow() const override { return 1; }
     /// Training pictures are augmented with the settings of the task. Others are not changed.
     Batch batch(Split split, uint64_t index, int rows) const override;
     Batch questions(Split split, uint64_t first, int rows) const override;
     std::optional<uint64_t> rowCount(Split split) const override { return instance_->rowCount(split); }
+    static constexpr const char* kProbabilities = "probabilities"; ///< the view of the classes' probabilities
+    std::map<std::string, Tensor> views(const Forward& forward) const override;
+    void addTo(Evaluation& evaluation, Split split, const Batch& batch, const Said& said, int64_t row, uint64_t index,
+               bool isRight) const override;
     void fill(GpuExecutor& executor, const Batch& batch) const override;
     bool isNew(const std::string& parameter) const override;
     std::string startSentence() const override { return parameters_.sentence(structure_.blocks()); }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <sstream>
 
@@ -15,51 +16,53 @@ namespace {
 constexpr uint64_t kMostSteps = uint64_t{1} << 50;     // a double holds it exactly
 constexpr uint64_t kMostFileBytes = uint64_t{1} << 29; // the lines of a million steps of a deep model
 
+/// Adds numbers by name. Those in lists and objects have a dot before their place or name.
+void addNumbers(std::map<std::string, double, std::less<>>& values, const std::string& name,
+                const nlohmann::json& json) {
+    if (json.is_number()) values[name] = json.get<double>();
+    if (!json.is_structured()) return;
+    for (const auto& [key, value] : json.items())
+        if (value.is_number()) values[name + '.' + key] = value.get<double>();
+}
+
 std::optional<MetricPoint> pointFrom(const std::string& line) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object()) return std::nullopt;
-    const auto number = [&](const char* field) -> std::optional<double> {
-        const auto found = json.find(field);
-        return found != json.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
-    };
     const auto step = json.find("step");
-    if (step == json.end() || !step->is_number_unsigned() || step->get<uint64_t>() > kMostSteps || !number("loss"))
-        return std::nullopt;
-    MetricPoint point{.step = step->get<int64_t>(),
-                      .loss = *number("loss"),
-                      .gradientNorm = number("gradient_norm").value_or(0),
-                      .learningRate = number("learning_rate").value_or(0),
-                      .validationLoss = number("validation_loss"),
-                      .metric = number("metric"),
-                      .hiddenTokens = number("hidden_tokens")};
-    point.lossScale = number("loss_scale");
-    if (const auto skipped = json.find("skipped_steps"); skipped != json.end() && skipped->is_number_unsigned())
-        point.skippedSteps = static_cast<int64_t>(std::min(skipped->get<uint64_t>(), kMostSteps));
-    if (const auto subtasks = json.find("subtasks"); subtasks != json.end() && subtasks->is_object())
-        for (const auto& [name, share] : subtasks->items())
-            if (share.is_number()) point.subtasks[name] = share.get<double>();
-    for (const auto& ratio : json.value("update_ratios", nlohmann::json::array()))
-        if (ratio.is_number()) point.updateRatios.push_back(ratio.get<double>());
-    return point;
+    if (step == json.end() || !step->is_number_unsigned() || step->get<uint64_t>() > kMostSteps) return std::nullopt;
+    MetricPoint point{.step = step->get<int64_t>()};
+    for (const auto& [name, value] : json.items())
+        if (name != "step") addNumbers(point.values, name, value);
+    return point.find(metric_names::kLoss) ? std::optional(std::move(point)) : std::nullopt;
 }
 
 } // namespace
 
+std::optional<double> MetricPoint::find(std::string_view name) const {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+double MetricPoint::operator[](std::string_view name) const {
+    return find(name).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+std::map<std::string, double> MetricPoint::under(std::string_view beginning) const {
+    std::map<std::string, double> found;
+    for (auto at = values.lower_bound(beginning); at != values.end() && at->first.starts_with(beginning); ++at)
+        found.emplace(at->first.substr(beginning.size()), at->second);
+    return found;
+}
+
+std::string metricTitle(std::string_view name) {
+    return name == metric_names::kHiddenTokens ? "accuracy of hidden tokens" : std::string(name);
+}
+
 std::string metricLine(const MetricPoint& point) {
-    nlohmann::json json{{"step", point.step},
-                        {"loss", point.loss},
-                        {"gradient_norm", point.gradientNorm},
-                        {"learning_rate", point.learningRate}};
-    if (point.validationLoss) json["validation_loss"] = *point.validationLoss;
-    if (point.metric) json["metric"] = *point.metric;
-    if (point.hiddenTokens) json["hidden_tokens"] = *point.hiddenTokens;
-    if (point.lossScale) {
-        json["loss_scale"] = *point.lossScale;
-        json["skipped_steps"] = point.skippedSteps;
-    }
-    if (!point.subtasks.empty()) json["subtasks"] = point.subtasks;
-    if (!point.updateRatios.empty()) json["update_ratios"] = point.updateRatios;
-    return json.dump() + '\n';
+    nlohmann::json json = nlohmann::json::object();
+    json["step"] = point.step;
+    for (const auto& [name, value] : point.values) json[name] = value;
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
 std::vector<MetricPoint> readMetrics(const fs::path& run) {

@@ -5,26 +5,41 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
 
-/// The metrics of one step: a line of metrics.jsonl.
+namespace metric_names {
+inline constexpr const char* kLoss = "loss";
+inline constexpr const char* kGradientNorm = "gradient_norm";
+inline constexpr const char* kLearningRate = "learning_rate";
+inline constexpr const char* kValidationLoss = "validation_loss"; ///< measured after the step, as the next
+inline constexpr const char* kMetric = "metric";                  ///< by Task::metric
+inline constexpr const char* kHiddenTokens = "hidden_tokens";     ///< share of the hidden tokens that were found
+inline constexpr const char* kLossScale = "loss_scale";       ///< after the step, in training with f16: see LossScale
+inline constexpr const char* kSkippedSteps = "skipped_steps"; ///< until then, of which the gradients overflowed
+/// Beginning of the names of the shares of exact matches of the tasks of a file.
+inline constexpr const char* kSubtasks = "subtasks.";
+/// Beginning of the names of ratios, at every tenth step: the norm of the update divided by the norm of the parameters,
+/// "update_ratios.0" for all parameters outside of layers, then one for each layer.
+inline constexpr const char* kUpdateRatios = "update_ratios.";
+} // namespace metric_names
+
+/// The metrics of one step, by name: a line of metrics.jsonl.
 struct MetricPoint {
     int64_t step = 0; ///< number of the step, from 1
-    double loss = 0, gradientNorm = 0, learningRate = 0;
-    std::optional<double> validationLoss{}, metric{}; ///< measured after this step
-    std::optional<double> hiddenTokens{};             ///< see Trainer::Evaluation, as the next
-    std::map<std::string, double> subtasks{};         ///< share of exact matches, by name
-    std::optional<double> lossScale{};                ///< after this step, in training with f16: see LossScale
-    int64_t skippedSteps = 0;                         ///< until then, of which the gradients overflowed
-    /// Norm of the update divided by the norm of the parameters: for all parameters outside of layers, then for each
-    /// layer. Measured at every tenth step, else empty.
-    std::vector<double> updateRatios{};
+    std::map<std::string, double, std::less<>> values{};
+
+    std::optional<double> find(std::string_view name) const;
+    /// @return NaN if it was not measured
+    double operator[](std::string_view name) const;
+    /// Those whose names begin with a text, without it.
+    std::map<std::string, double> under(std::string_view beginning) const;
 };
 
-/// What MetricPoint::hiddenTokens is called.
-inline constexpr const char* kHiddenTokensName = "accuracy of hidden tokens";
+/// The name of a metric for people: "accuracy of hidden tokens". That of the task's own metric is Task::metricName.
+std::string metricTitle(std::string_view name);
 inline constexpr const char* kMetricsFile = "metrics.jsonl";
 
 /// A line of metrics.jsonl, with its end.

@@ -10,9 +10,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace attn {
 
@@ -21,8 +25,53 @@ using ReadParameter = std::function<std::vector<float>(const std::string& parame
 /// Reads a parameter as ModelSource::read() does.
 using ReadStored = std::function<void(const std::string& parameter, const Shape& shape, const RowWriter& write)>;
 
-/// A model and a task to train it on, as a graph that computes logits for each target. The trainer adds loss, gradient
-/// and update. Each kind of model has a file of its own.
+/// A loss that training makes small: the cross-entropy of logits and the targets of a batch, which has them as rows of
+/// the same name.
+struct NamedLoss {
+    std::string name;
+    Tensor logits;       ///< [rows * perRow, choices]
+    int64_t perRow = 1;  ///< targets of an example in the graph; a batch may have fewer
+    double weight = 1;   ///< factor on its mean in the loss of the model
+    bool smooths = true; ///< whether Recipe::smoothing applies
+    /// The metric that is the share of its targets that were the most likely choice; empty: not reported. Task::metric
+    /// measures the last loss that has targets.
+    std::string metric{};
+};
+
+/// How well a model does on examples.
+struct Evaluation {
+    double loss = 0;   ///< mean over the targets, in nats, summed over the losses with their weights
+    double metric = 0; ///< by Task::metric
+    int64_t examples = 0;
+    std::map<std::string, double> shares{}; ///< by NamedLoss::metric
+    std::vector<int64_t> confusion{};       ///< for pictures: [right class, predicted class]
+    struct Matches {
+        int64_t right = 0, examples = 0;
+        double share() const { return static_cast<double>(right) / static_cast<double>(examples); }
+    };
+    std::map<std::string, Matches> subtasks{}; ///< exact matches by TaskInstance::subtaskOf()
+};
+
+/// What a model said of a batch, until it reads the next one.
+class Said {
+public:
+    explicit Said(const GpuExecutor& executor) : executor_(&executor) {}
+    /// The losses of each row of a loss's logits.
+    std::span<const float> losses(std::string_view loss) const;
+    /// The most likely choice in a row of logits.
+    int32_t best(std::string_view loss, int64_t row) const;
+    /// A further result: see Objective::views().
+    std::span<const float> view(const std::string& name) const { return executor_->result(name); }
+
+    static std::string nameOfLosses(std::string_view loss);
+    static std::string nameOfBest(std::string_view loss);
+
+private:
+    const GpuExecutor* executor_;
+};
+
+/// A model and a task to train it on, as a graph that computes the logits of named losses. The trainer adds losses,
+/// gradient and update. Each kind of model has a file of its own.
 class Objective {
 public:
     virtual ~Objective() = default;
@@ -30,25 +79,30 @@ public:
     /// The graph of a forward pass.
     struct Forward {
         std::shared_ptr<Graph> graph;
-        Tensor logits;                 ///< [rows * targetsPerRow(), choices]
-        Tensor classes;                ///< [rows, classes], if rows also have a class; null: they have none
+        std::vector<NamedLoss> losses; ///< the first is that of Batch::kTargets, which every task has
         std::vector<NodeRange> blocks; ///< the nodes of each layer
         PartTensors partTensors;       ///< those of the layers' parts, and constants of the model
-        Tensor segmentLogits{};        ///< see ModelGraph::segmentLogits
     };
     /// Builds the graph. @param rows examples per batch  @param windowDivisor as MaskExpression::narrowed()
     virtual Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const = 0;
     /// Whether masks have windows, which can grow while the model trains.
     virtual bool hasWindows() const = 0;
     virtual const ModelStructure& structure() const = 0;
-    /// The number of targets in a row, at least Batch::columns.
-    virtual int64_t targetsPerRow() const = 0;
     /// Rows for training, or for measuring the loss.
     virtual Batch batch(Split split, uint64_t index, int rows) const = 0;
     /// Rows that ask for whole answers. An answer is right if every target is the most likely token.
     virtual Batch questions(Split split, uint64_t first, int rows) const = 0;
     /// The number of rows in a split; no value if they are endless.
     virtual std::optional<uint64_t> rowCount(Split split) const = 0;
+    /// The number of examples that an evaluation must read at once, since they are compared with one another; no
+    /// value: any.
+    virtual std::optional<int> rowsTogether(const Recipe&) const { return std::nullopt; }
+    /// Further results of an evaluation, by name.
+    virtual std::map<std::string, Tensor> views(const Forward&) const { return {}; }
+    /// Adds what losses do not say to an evaluation. @param row of the batch  @param index of its example
+    /// @param isRight whether all targets of the row were the most likely choices
+    virtual void addTo(Evaluation&, Split, const Batch&, const Said&, int64_t /*row*/, uint64_t /*index*/,
+                       bool /*isRight*/) const {}
     /// Writes a batch to the graph's inputs, except targets and gates, which the trainer writes.
     virtual void fill(GpuExecutor& executor, const Batch& batch) const = 0;
 
@@ -71,5 +125,9 @@ public:
     /// The description of the model that all checkpoints share.
     virtual std::shared_ptr<const WeightSet::Model> describe() const = 0;
 };
+
+/// The objective of a recipe, which gets the hash and the architecture of the model from which training starts.
+/// @throws Error as check(), makeTask() and makeImageTask(), or if the model cannot learn the task
+std::unique_ptr<Objective> makeObjective(Recipe& recipe);
 
 } // namespace attn

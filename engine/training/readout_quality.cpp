@@ -1,5 +1,6 @@
 #include "engine/training/readout_quality.h"
 
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 
 #include <algorithm>
@@ -83,8 +84,8 @@ double answerF1(std::string_view given, std::string_view expected) {
 
 SpanScore spanScore(Trainer& trainer, Split split, int count) {
     SpanScore score;
-    const TaskInstance& task = trainer.sequences()->instance();
-    for (const Trainer::Answer& answer : trainer.answers(split, 0, count))
+    const TaskInstance& task = sequencesOf(trainer)->instance();
+    for (const TaskAnswer& answer : answersOf(trainer, split, 0, count))
         addSpans(score, task.answerTexts(answer.example, answer.given),
                  task.answerTexts(answer.example, answer.example.answer));
     return score;
@@ -92,7 +93,7 @@ SpanScore spanScore(Trainer& trainer, Split split, int count) {
 
 AnswerScore answerScore(Trainer& trainer, Split split, int count) {
     AnswerScore score;
-    const TaskInstance& task = trainer.sequences()->instance();
+    const TaskInstance& task = sequencesOf(trainer)->instance();
     const auto words = [&](const Example& example, std::span<const int32_t> answer) {
         if (answer.size() != 2 || answer[0] > answer[1]) return std::string();
         const std::span<const int32_t> prompt = example.prompt;
@@ -100,7 +101,7 @@ AnswerScore answerScore(Trainer& trainer, Split split, int count) {
                    begin = std::min<size_t>(static_cast<size_t>(answer[0]), end);
         return task.tokenizer().decode(prompt.subspan(begin, end - begin), true);
     };
-    for (const Trainer::Answer& answer : trainer.answers(split, 0, count)) {
+    for (const TaskAnswer& answer : answersOf(trainer, split, 0, count)) {
         const std::string given = words(answer.example, answer.given),
                           expected = words(answer.example, answer.example.answer);
         score.exact += answerWords(given) == answerWords(expected) ? 1 : 0;

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/system/folder.h"
+#include "engine/training/answers.h"
 
 #include <fmt/format.h>
 
@@ -85,20 +86,23 @@ MetricPoint TrainingRun::advance() {
                                  ? "choose a lower learning rate, or bf16, whose numbers can be larger"
                                  : "choose a lower learning rate or clip the gradient"});
     MetricPoint point{.step = report.step,
-                      .loss = report.loss,
-                      .gradientNorm = report.gradientNorm,
-                      .learningRate = report.learningRate};
+                      .values = {{metric_names::kLoss, report.loss},
+                                 {metric_names::kGradientNorm, report.gradientNorm},
+                                 {metric_names::kLearningRate, report.learningRate}}};
     if (const auto scale = trainer_.lossScale()) {
-        point.lossScale = scale->scale;
-        point.skippedSteps = scale->skipped;
+        point.values[metric_names::kLossScale] = scale->scale;
+        point.values[metric_names::kSkippedSteps] = static_cast<double>(scale->skipped);
     }
-    if (measuresRatios) point.updateRatios = ratiosSince(before);
+    if (measuresRatios)
+        for (size_t part = 0; const double ratio : ratiosSince(before))
+            point.values[fmt::format("{}{}", metric_names::kUpdateRatios, part++)] = ratio;
     if (report.step % recipe.evaluateEvery == 0 || isFinished()) {
-        const Trainer::Evaluation evaluation = trainer_.evaluate(Split::Validation, kExamplesInBetween);
-        point.validationLoss = evaluation.loss;
-        point.metric = evaluation.metric;
-        point.hiddenTokens = evaluation.hiddenTokens;
-        for (const auto& [name, matches] : evaluation.subtasks) point.subtasks[name] = matches.share();
+        const Evaluation evaluation = trainer_.evaluate(Split::Validation, kExamplesInBetween);
+        point.values[metric_names::kValidationLoss] = evaluation.loss;
+        point.values[metric_names::kMetric] = evaluation.metric;
+        point.values.insert(evaluation.shares.begin(), evaluation.shares.end());
+        for (const auto& [name, matches] : evaluation.subtasks)
+            point.values[metric_names::kSubtasks + name] = matches.share();
     }
     if (metrics_->isGone()) restoreFolder();
     metrics_->append(point);
@@ -132,7 +136,7 @@ void TrainingRun::save() {
     saved_ = trainer_.stepsDone();
 }
 
-Trainer::Evaluation TrainingRun::finish() {
+Evaluation TrainingRun::finish() {
     if (metrics_->isGone()) restoreFolder();
     writeModel(folder_, trainer_);
     return trainer_.evaluate(Split::Validation, exampleCount(trainer_, Split::Validation));
@@ -146,9 +150,9 @@ std::shared_ptr<const WeightSet> weightsOf(const Trainer& trainer, std::shared_p
 }
 
 GivenText exampleInput(const Trainer& trainer) {
-    if (!trainer.sequences()) return {};
+    if (!sequencesOf(trainer)) return {};
     const Task& task = trainer.task();
-    Example example = trainer.sequences()->instance().example(Split::Validation, 0);
+    Example example = sequencesOf(trainer)->instance().example(Split::Validation, 0);
     if (task.readout != TextReadout::NextToken)
         return {.tokens = std::move(example.prompt), .parents = std::move(example.parents)};
     if (!example.answer.empty()) example.answer.pop_back();

@@ -39,7 +39,7 @@ public:
     const std::optional<Failure>& metricsProblem() const { return metrics_->problem(); }
     /// After the last step: writes the model to the training run's folder. @return its evaluation on the validation
     /// split
-    Trainer::Evaluation finish();
+    Evaluation finish();
 
     std::shared_ptr<const WeightSet> weights() const { return weightsOf(trainer_, model_); }
 

@@ -8,6 +8,7 @@
 #include "engine/models/tree_inputs.h"
 #include "engine/models/vision_grid.h"
 #include "engine/training/composed_start.h"
+#include "engine/training/metrics.h"
 #include "engine/training/one_class.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
@@ -20,6 +21,8 @@
 
 namespace attn {
 namespace {
+
+constexpr double kSegmentShare = 0.2; ///< of hidden segments in the loss; hidden tokens have the rest
 
 /// Writes the tokens and positions of a stream's rows. Keys of padding have a position that no query reaches.
 /// @param prefix of the names of the stream's inputs  @param ids [rows, columns], columns at most those of the inputs
@@ -65,7 +68,7 @@ DecoderConfig narrowed(DecoderConfig config, int64_t divisor) {
 /// The trees of a batch's rows. Rows beyond the end of a split have that of the spec.
 std::vector<DependencyTree> treesOf(const AttentionSpec& spec, const Batch& batch) {
     std::vector<DependencyTree> trees;
-    const std::span<const int32_t> all = batch.parents;
+    const std::span<const int32_t> all = batch[Batch::kParents];
     const size_t width = all.size() / static_cast<size_t>(batch.rows);
     for (size_t row = 0; row < static_cast<size_t>(batch.rows); ++row) {
         const auto parents = all.subspan(row * width, width);
@@ -84,7 +87,7 @@ TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel
 } // namespace
 
 SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<StartingModel> start)
-    : start_(std::move(start)), instance_(makeTask(taskNamed(recipe.task), settingsFor(recipe, start_))) {
+    : task_(taskNamed(recipe.task)), start_(std::move(start)), instance_(makeTask(task_, settingsFor(recipe, start_))) {
     const auto roundUp = [](int64_t length, int64_t unit) { return (length + unit - 1) / unit * unit; };
     // Some parts learn a number for every pair of positions of the context.
     const int64_t unit = recipe.architecture.attention.empty() ? 4 : 8;
@@ -132,11 +135,6 @@ void SequenceObjective::setReadout(const Task& task) {
     config_.readout = hides ? TextReadout::MaskedToken : task.readout;
     config_.tiedEmbedding = config_.hasMaskedHead = true; // as in a file without a readout of tokens
     config_.unembedBias = hides;
-}
-
-int64_t SequenceObjective::targetsPerRow() const {
-    if (config_.readout == TextReadout::Span) return 2;
-    return readsOneRow(config_.readout) ? 1 : columns_;
 }
 
 /// Takes the model's description, with the tokens of the task.
@@ -231,30 +229,72 @@ Objective::Forward SequenceObjective::forwardOf(const DecoderConfig& config, int
                                                .sequence = columns,
                                                .dropout = dropout,
                                                .isTraining = true});
+    const auto lossOf = [rows](const char* name, Tensor logits) {
+        return NamedLoss{.name = name, .logits = logits, .perRow = logits.shape()[0] / rows};
+    };
+    std::vector<NamedLoss> losses{lossOf(Batch::kTargets, decoder.logits)};
+    if (predictsTokens(config.readout) && decoder.classes) {
+        losses.front().metric = metric_names::kHiddenTokens;
+        losses.push_back(lossOf(Batch::kClasses, decoder.classes));
+    }
+    if (decoder.segmentLogits) { // van den Oord et al. 2018, arXiv:1807.03748, eq. 4
+        losses.front().weight = 1 - kSegmentShare;
+        losses.push_back(lossOf(Batch::kSegments, decoder.segmentLogits));
+        losses.back().weight = kSegmentShare;
+        losses.back().smooths = false;
+    }
     return {.graph = decoder.graph,
-            .logits = decoder.logits,
-            .classes = predictsTokens(config.readout) ? decoder.classes : Tensor(),
+            .losses = std::move(losses),
             .blocks = std::move(decoder.blocks),
-            .partTensors = std::move(decoder.partTensors),
-            .segmentLogits = decoder.segmentLogits};
+            .partTensors = std::move(decoder.partTensors)};
+}
+
+namespace {
+
+/// Adds the targets of hidden segments: the right one of all segments of the batch is the segment itself.
+Batch withSegments(Batch batch) {
+    const std::vector<int32_t>& hidden = std::as_const(batch)[Batch::kHidden];
+    std::vector<int32_t> targets;
+    for (size_t own = 0; own < hidden.size(); ++own)
+        targets.push_back(hidden[own] != 0 ? static_cast<int32_t>(own) : Batch::kIgnored);
+    if (!targets.empty()) batch[Batch::kSegments] = std::move(targets);
+    return batch;
+}
+
+} // namespace
+
+Batch SequenceObjective::batch(Split split, uint64_t index, int rows) const {
+    return withSegments(instance_->batch(split, index, rows));
 }
 
 Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const {
     if (config_.readout == TextReadout::NextToken) return questionsOf(*instance_, split, first, rows);
-    Batch all = instance_->batch(split, first, 1);
-    for (all.rows = 1; all.rows < rows; ++all.rows) {
-        const Batch one = instance_->batch(split, first + static_cast<uint64_t>(all.rows), 1);
-        for (const auto part : {&Batch::inputs, &Batch::targets, &Batch::types, &Batch::parents, &Batch::classes,
-                                &Batch::ranks, &Batch::whole, &Batch::hidden})
-            (all.*part).insert((all.*part).end(), (one.*part).begin(), (one.*part).end());
-    }
-    return all;
+    Batch all;
+    for (int row = 0; row < rows; ++row) all.append(instance_->batch(split, first + static_cast<uint64_t>(row), 1));
+    return withSegments(std::move(all));
+}
+
+std::optional<int> SequenceObjective::rowsTogether(const Recipe& recipe) const {
+    if (config_.segments.count == 0) return std::nullopt;
+    return recipe.batch / recipe.accumulation; // the right segment is one of as many as in training
+}
+
+/// Counts an example of a file with several tasks, unless it was too long.
+void SequenceObjective::addTo(Evaluation& evaluation, Split split, const Batch&, const Said&, int64_t, uint64_t index,
+                              bool isRight) const {
+    if (!task_.hasSubtasks) return;
+    const Example example = instance_->example(split, index);
+    if (example.answer.empty()) return;
+    Evaluation::Matches& matches = evaluation.subtasks[instance_->subtaskOf(example)];
+    matches.right += isRight ? 1 : 0;
+    ++matches.examples;
 }
 
 void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
     if (config_.hasEncoder())
-        fillStream(executor, decoder_names::kSource, batch.rows, batch.sources, config_.encoder.front().context);
-    fillStream(executor, {}, batch.rows, batch.inputs, config_.context);
+        fillStream(executor, decoder_names::kSource, batch.rows, batch[Batch::kSources],
+                   config_.encoder.front().context);
+    fillStream(executor, {}, batch.rows, batch[Batch::kInputs], config_.context);
     const auto fillRows = [&](const char* name, const std::vector<int32_t>& values) { // 0 beyond the values
         if (!executor.hasInput(name)) return;
         const auto input = executor.inputIntegers(name);
@@ -265,20 +305,22 @@ void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
             input[to] = column < width ? values[row * width + column] : 0;
         }
     };
-    fillRows(decoder_names::kTokenTypes, batch.types);
+    fillRows(decoder_names::kTokenTypes, batch[Batch::kTypes]);
     if (const AttentionSpec* spec = treeSpec(config_)) writeTrees(executor, 0, treesOf(*spec, batch));
-    fillRows(decoder_names::kRanks, batch.ranks);
-    fillRows(decoder_names::kWholeTokens, batch.whole);
+    fillRows(decoder_names::kRanks, batch[Batch::kRanks]);
+    fillRows(decoder_names::kWholeTokens, batch[Batch::kWhole]);
     if (config_.hasPrefix) fillPrefixes(executor, batch);
     if (executor.hasInput(decoder_names::kReadoutRows)) fillReadoutRows(executor, batch);
 }
 
 /// Shows the tokens of each row's prefix, which ends where its targets begin, to all queries of the row.
 void SequenceObjective::fillPrefixes(GpuExecutor& executor, const Batch& batch) const {
+    const std::vector<int32_t>& targets = batch[Batch::kTargets];
+    const auto columns = static_cast<std::ptrdiff_t>(batch.width(Batch::kTargets));
     const auto positions = executor.inputIntegers(decoder_names::kKeyPositions);
     const auto width = static_cast<std::ptrdiff_t>(positions.size()) / batch.rows;
     for (std::ptrdiff_t row = 0; row < batch.rows; ++row) {
-        const auto first = batch.targets.begin() + row * batch.columns, last = first + batch.columns;
+        const auto first = targets.begin() + row * columns, last = first + columns;
         const std::ptrdiff_t prefix =
             std::find_if(first, last, [](int32_t target) { return target != Batch::kIgnored; }) - first + 1;
         for (std::ptrdiff_t key = 0; key < width; ++key)
@@ -289,10 +331,10 @@ void SequenceObjective::fillPrefixes(GpuExecutor& executor, const Batch& batch) 
 /// An encoder's readout of a text reads its first row, a decoder's the last one, which has seen all others.
 void SequenceObjective::fillReadoutRows(GpuExecutor& executor, const Batch& batch) const {
     const auto rows = executor.inputIntegers(decoder_names::kReadoutRows);
-    const auto width = static_cast<std::ptrdiff_t>(batch.inputs.size()) / batch.rows,
+    const auto width = static_cast<std::ptrdiff_t>(batch[Batch::kInputs].size()) / batch.rows,
                columns = std::ssize(executor.inputIntegers(decoder_names::kTokens)) / batch.rows;
     for (std::ptrdiff_t row = 0; row < batch.rows; ++row) {
-        const auto first = batch.inputs.begin() + row * width;
+        const auto first = batch[Batch::kInputs].begin() + row * width;
         const std::ptrdiff_t length = std::find(first, first + width, Batch::kIgnored) - first;
         rows[static_cast<size_t>(row)] =
             static_cast<int32_t>(row * columns + (isEncoder(config_) ? 0 : std::max<std::ptrdiff_t>(length - 1, 0)));

@@ -23,12 +23,14 @@ public:
     Forward forwardOf(int rows, int64_t columns, int64_t sources, double dropout) const;
     bool hasWindows() const override;
     const ModelStructure& structure() const override { return structure_; }
-    int64_t targetsPerRow() const override;
     /// The segments of which the task hides some; none if it hides none.
     const Segments& segments() const { return config_.segments; }
-    Batch batch(Split split, uint64_t index, int rows) const override { return instance_->batch(split, index, rows); }
+    Batch batch(Split split, uint64_t index, int rows) const override;
     Batch questions(Split split, uint64_t first, int rows) const override;
     std::optional<uint64_t> rowCount(Split split) const override { return instance_->rowCount(split); }
+    std::optional<int> rowsTogether(const Recipe& recipe) const override;
+    void addTo(Evaluation& evaluation, Split split, const Batch& batch, const Said& said, int64_t row, uint64_t index,
+               bool isRight) const override;
     void fill(GpuExecutor& executor, const Batch& batch) const override;
     void writeModel(const std::filesystem::path& folder, const ReadParameter& read) const override;
     std::optional<WeightRecipe> placeOf(const std::string& parameter) const override;
@@ -50,6 +52,7 @@ private:
     void fillPrefixes(GpuExecutor& executor, const Batch& batch) const;
     void fillReadoutRows(GpuExecutor& executor, const Batch& batch) const;
 
+    const Task& task_;
     std::optional<StartingModel> start_;
     StartingParameters parameters_; ///< of the starting model
     NewRows tokens_;

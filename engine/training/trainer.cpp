@@ -4,6 +4,7 @@
 #include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
 #include "engine/training/initial_weights.h"
+#include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer_step.h"
 
@@ -17,15 +18,11 @@
 namespace attn {
 namespace {
 
-/// The share of hidden segments in the loss; hidden tokens have the rest.
-constexpr double kSegmentShare = 0.2;
 constexpr int kMostEvaluationRows = 64;
 
 int64_t count(const std::vector<int32_t>& targets) {
     return std::ranges::count_if(targets, [](int32_t target) { return target != Batch::kIgnored; });
 }
-
-int64_t countHidden(const Batch& batch) { return std::ranges::count(batch.hidden, 1); }
 
 double share(int64_t part, int64_t all) {
     return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(all, 1));
@@ -42,29 +39,11 @@ int evaluationRows(const Graph& one, uint64_t bindingBytes) {
     return static_cast<int>(std::clamp<uint64_t>(bindingBytes / largest, 1, kMostEvaluationRows));
 }
 
-[[noreturn]] void failOther(const char* wanted) {
-    throw Error({.what = fmt::format("this needs a task with {}", wanted), .where = "training", .hint = {}});
-}
-
 } // namespace
 
 Trainer::Trainer(const Recipe& recipe, const GpuExecutorOptions& execution)
     : recipe_(recipe), execution_(execution), task_(taskNamed(recipe.task)) {
-    check(recipe_);
-    std::optional<StartingModel> start;
-    if (!recipe_.start.model.empty()) {
-        start = openStartingModel(recipe_.start, task_);
-        recipe_ = startingFrom(*start, recipe_);
-    }
-    if (task_.hasImages()) {
-        auto images = std::make_unique<ImageObjective>(recipe_, std::move(start));
-        images_ = images.get();
-        objective_ = std::move(images);
-    } else {
-        auto sequences = std::make_unique<SequenceObjective>(recipe_, std::move(start));
-        sequences_ = sequences.get();
-        objective_ = std::move(sequences);
-    }
+    objective_ = makeObjective(recipe_);
     if (recipe_.schedule.stages > 1 && !objective_->hasWindows())
         throw Error({.what = "no mask of the model has a window that could grow",
                      .where = "recipe: window_stages",
@@ -78,9 +57,11 @@ Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExec
     device_ = Device::shared(choice);
     store_ = std::make_unique<TensorStore>(*device_);
     const Objective::Forward model = objective_->forward(1, 0);
-    evaluationRows_ = hidesSegments() // the right segment is one of as many as in training
-                          ? recipe_.batch / recipe_.accumulation
-                          : evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
+    const auto together = objective_->rowsTogether(recipe_);
+    evaluationRows_ =
+        together ? *together : attn::evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
+    losses_ = model.losses;
+    for (NamedLoss& loss : losses_) loss.logits = {};
     listTensors(model);
     allocate(model);
     buildStep(0);
@@ -173,23 +154,18 @@ size_t Trainer::firstGate(size_t site) const {
 void Trainer::fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
                    std::span<const float> openness) const {
     objective_->fill(executor, batch);
-    const auto targets = executor.inputIntegers(step_inputs::kTargets);
-    const auto columns = static_cast<int64_t>(targets.size()) / batch.rows;
-    for (int row = 0; row < batch.rows; ++row)
-        for (int64_t column = 0; column < columns; ++column)
-            targets[static_cast<size_t>(row * columns + column)] =
-                column < batch.columns ? batch.targets[static_cast<size_t>(row * batch.columns + column)]
-                                       : Batch::kIgnored;
-    std::ranges::fill(executor.input(step_inputs::kWeights), static_cast<float>(weights.target));
-    if (executor.hasInput(step_inputs::kClasses)) {
-        std::ranges::copy(batch.classes, executor.inputIntegers(step_inputs::kClasses).begin());
-        std::ranges::fill(executor.input(step_inputs::kClassWeights), static_cast<float>(weights.textClass));
-    }
-    if (executor.hasInput(step_inputs::kSegmentTargets)) {
-        std::ranges::fill(executor.input(step_inputs::kSegmentWeights), static_cast<float>(weights.segment));
-        const auto own = executor.inputIntegers(step_inputs::kSegmentTargets);
-        for (size_t segment = 0; segment < batch.hidden.size(); ++segment)
-            own[segment] = batch.hidden[segment] != 0 ? static_cast<int32_t>(segment) : Batch::kIgnored;
+    for (const NamedLoss& loss : losses_) {
+        const std::vector<int32_t>& targets = batch[loss.name];
+        const int64_t width = batch.width(loss.name);
+        const auto to = executor.inputIntegers(step_inputs::targetsOf(loss.name));
+        const auto columns = static_cast<int64_t>(to.size()) / batch.rows;
+        for (int row = 0; row < batch.rows; ++row)
+            for (int64_t column = 0; column < columns; ++column)
+                to[static_cast<size_t>(row * columns + column)] =
+                    column < width ? targets[static_cast<size_t>(row * width + column)] : Batch::kIgnored;
+        const auto weight = weights.find(loss.name);
+        std::ranges::fill(executor.input(step_inputs::weightsOf(loss.name)),
+                          weight == weights.end() ? 1.0f : static_cast<float>(weight->second));
     }
     const std::vector<Site>& sites = objective_->structure().sites;
     for (size_t site = 0; site < sites.size(); ++site)
@@ -209,18 +185,14 @@ bool Trainer::warmUp(const std::function<bool(double)>& goesOn) {
 Trainer::StepBatch Trainer::nextBatch() const {
     const int parts = recipe_.accumulation, rows = recipe_.batch / parts;
     StepBatch result;
-    int64_t targets = 0, classes = 0, hidden = 0;
     for (int part = 0; part < parts; ++part) {
         result.parts.push_back(objective_->batch(Split::Train, static_cast<uint64_t>(stepsDone_ * parts + part), rows));
-        targets += count(result.parts.back().targets);
-        classes += count(result.parts.back().classes);
-        hidden += countHidden(result.parts.back());
     }
-    const double shareOfTargets = hidesSegments() ? 1 - kSegmentShare : 1;
-    const auto inverse = [](int64_t of) { return 1 / static_cast<double>(std::max<int64_t>(of, 1)); };
-    result.weights = {.target = shareOfTargets * inverse(targets),
-                      .textClass = inverse(classes),
-                      .segment = kSegmentShare * inverse(hidden)};
+    for (const NamedLoss& loss : losses_) {
+        int64_t targets = 0;
+        for (const Batch& part : result.parts) targets += count(part[loss.name]);
+        result.weights[loss.name] = loss.weight * (1 / static_cast<double>(std::max<int64_t>(targets, 1)));
+    }
     return result;
 }
 
@@ -262,86 +234,93 @@ Trainer::StepReport Trainer::step() {
 GpuExecutor& Trainer::evaluator() {
     if (!evaluator_) {
         Objective::Forward model = adapted(objective_->forward(evaluationRows_, 0));
-        std::map<std::string, Tensor> outputs{
-            {"losses", step_inputs::lossesOf(model.logits, step_inputs::kTargets, step_inputs::kWeights)},
-            {"best", topK(model.logits, 1).indices}};
-        if (model.classes) {
-            outputs["class_losses"] =
-                step_inputs::lossesOf(model.classes, step_inputs::kClasses, step_inputs::kClassWeights);
-            outputs["best_class"] = topK(model.classes, 1).indices;
-        }
-        if (images_) outputs["probabilities"] = softmax(model.logits);
-        if (model.segmentLogits) {
-            outputs["segment_losses"] =
-                step_inputs::lossesOf(model.segmentLogits, step_inputs::kSegmentTargets, step_inputs::kSegmentWeights);
-            outputs["segment_best"] = topK(model.segmentLogits, 1).indices;
+        std::map<std::string, Tensor> outputs = objective_->views(model);
+        for (const NamedLoss& loss : model.losses) {
+            outputs[Said::nameOfLosses(loss.name)] = step_inputs::lossesOf(loss);
+            outputs[Said::nameOfBest(loss.name)] = topK(loss.logits, 1).indices;
         }
         evaluator_ = makeExecutor(model, outputs, {.cutsFinely = execution_.cutsFinely});
     }
     return *evaluator_;
 }
 
-Trainer::Evaluation Trainer::evaluate(Split split, int64_t most) {
+Said Trainer::say(const Batch& batch) {
     GpuExecutor& executor = evaluator();
+    fill(executor, batch, {}, evaluationGates_);
+    executor.run({});
+    return Said(executor);
+}
+
+namespace {
+
+/// What was found out about the targets of one loss.
+struct Tally {
+    double loss = 0;
+    int64_t targets = 0, right = 0, rightRows = 0;
+
+    /// @return whether all targets of a row of the batch are right
+    bool add(const NamedLoss& named, const Batch& batch, const Said& said, int64_t row) {
+        const std::vector<int32_t>& all = batch[named.name];
+        const int64_t width = batch.width(named.name);
+        const auto losses = said.losses(named.name);
+        bool isRight = true;
+        for (int64_t column = 0; column < width; ++column) {
+            const int32_t target = all[static_cast<size_t>(row * width + column)];
+            if (target == Batch::kIgnored) continue;
+            const int64_t at = row * named.perRow + column;
+            const bool isFound = said.best(named.name, at) == target;
+            loss += static_cast<double>(losses[static_cast<size_t>(at)]);
+            ++targets;
+            right += isFound ? 1 : 0;
+            isRight = isRight && isFound;
+        }
+        rightRows += isRight ? 1 : 0;
+        return isRight;
+    }
+    double mean() const { return loss / static_cast<double>(std::max<int64_t>(targets, 1)); }
+    double metric(Task::Metric metric, int64_t rows) const {
+        switch (metric) {
+        case Task::Metric::ExactMatch:
+            return share(rightRows, rows);
+        case Task::Metric::TokenMatch:
+            return share(right, targets);
+        case Task::Metric::Bits:
+            return mean() / std::numbers::ln2;
+        case Task::Metric::Loss:
+            break;
+        }
+        return mean();
+    }
+};
+
+} // namespace
+
+Evaluation Trainer::evaluate(Split split, int64_t most) {
     const bool asksExact = task_.metric == Task::Metric::ExactMatch;
-    const bool countsTokens = task_.metric == Task::Metric::TokenMatch;
-    const int64_t columns = objective_->targetsPerRow();
     const auto available = static_cast<int64_t>(objective_->rowCount(split).value_or(static_cast<uint64_t>(most)));
     const int64_t rows = std::min(most, available);
-    const size_t classes = images_ ? images_->instance().labels().size() : 0;
-    Evaluation result{.examples = rows, .confusion = std::vector<int64_t>(classes * classes)};
-    int64_t targets = 0, right = 0, rightTargets = 0, classed = 0, rightClasses = 0, hidden = 0, rightHidden = 0;
-    double classLoss = 0, segmentLoss = 0;
+    std::vector<Tally> tallies(losses_.size());
+    Evaluation result{.examples = rows};
     for (int64_t first = 0; first < rows; first += evaluationRows_) {
         const Batch batch =
             asksExact ? objective_->questions(split, static_cast<uint64_t>(first), evaluationRows_)
                       : objective_->batch(split, static_cast<uint64_t>(first / evaluationRows_), evaluationRows_);
-        fill(executor, batch, {}, evaluationGates_);
-        executor.run({});
-        const auto losses = executor.result("losses");
-        const auto best = executor.resultIntegers("best"); // rows of one, padded to four
+        const Said said = say(batch);
         for (int64_t row = 0; row < evaluationRows_ && first + row < rows; ++row) {
             bool isRight = true;
-            for (int column = 0; column < batch.columns; ++column) {
-                const int32_t target = batch.targets[static_cast<size_t>(row * batch.columns + column)];
-                if (target == Batch::kIgnored) continue;
-                const auto at = static_cast<size_t>(row * columns + column);
-                result.loss += static_cast<double>(losses[at]);
-                ++targets;
-                rightTargets += best[at * 4] == target ? 1 : 0;
-                isRight = isRight && best[at * 4] == target;
-                if (images_)
-                    ++result.confusion[static_cast<size_t>(target) * classes + static_cast<size_t>(best[at * 4])];
+            for (size_t i = 0; i < losses_.size(); ++i) {
+                const bool hasAll = tallies[i].add(losses_[i], batch, said, row);
+                if (i == 0) isRight = hasAll;
             }
-            right += isRight ? 1 : 0;
-            addToSubtask(result, split, static_cast<uint64_t>(first + row), isRight);
-            if (batch.classes.empty() || batch.classes[static_cast<size_t>(row)] == Batch::kIgnored) continue;
-            const auto at = static_cast<size_t>(row);
-            classLoss += static_cast<double>(executor.result("class_losses")[at]);
-            rightClasses += executor.resultIntegers("best_class")[at * 4] == batch.classes[at] ? 1 : 0;
-            ++classed;
-        }
-        for (size_t segment = 0; segment < batch.hidden.size(); ++segment) {
-            const auto row = static_cast<int64_t>(segment) / sequences_->segments().count;
-            if (batch.hidden[segment] == 0 || first + row >= rows) continue;
-            segmentLoss += static_cast<double>(executor.result("segment_losses")[segment]);
-            rightHidden +=
-                executor.resultIntegers("segment_best")[segment * 4] == static_cast<int32_t>(segment) ? 1 : 0;
-            ++hidden;
+            objective_->addTo(result, split, batch, said, row, static_cast<uint64_t>(first + row), isRight);
         }
     }
-    result.loss /= static_cast<double>(std::max<int64_t>(targets, 1));
-    result.metric = asksExact                            ? share(right, rows)
-                    : countsTokens                       ? share(rightTargets, targets)
-                    : task_.metric == Task::Metric::Bits ? result.loss / std::numbers::ln2
-                                                         : result.loss;
-    if (classed > 0) {
-        result.loss += classLoss / static_cast<double>(classed);
-        result.hiddenTokens = std::exchange(result.metric, share(rightClasses, classed));
-    }
-    if (hidden > 0) {
-        result.metric = share(rightHidden, hidden);
-        result.loss = (1 - kSegmentShare) * result.loss + kSegmentShare * segmentLoss / static_cast<double>(hidden);
+    for (size_t i = 0; i < losses_.size(); ++i) {
+        const Tally& tally = tallies[i];
+        if (i > 0 && tally.targets == 0) continue;
+        if (i > 0 && !losses_.front().metric.empty()) result.shares[losses_.front().metric] = result.metric;
+        result.loss += losses_[i].weight * tally.mean();
+        result.metric = i == 0 ? tally.metric(task_.metric, rows) : share(tally.right, tally.targets);
     }
     requireLoss(result.loss);
     return result;
@@ -354,44 +333,32 @@ void Trainer::requireLoss(double loss) const {
                  .hint = "look for weights that are damaged or much too large, or train with a lower learning rate"});
 }
 
-/// Counts an example of a file with several tasks, unless it was too long.
-void Trainer::addToSubtask(Evaluation& evaluation, Split split, uint64_t index, bool isRight) const {
-    if (!sequences_ || !task_.hasSubtasks) return;
-    const TaskInstance& instance = sequences_->instance();
-    const Example example = instance.example(split, index);
-    if (example.answer.empty()) return;
-    Evaluation::Matches& matches = evaluation.subtasks[instance.subtaskOf(example)];
-    matches.right += isRight ? 1 : 0;
-    ++matches.examples;
-}
-
-Trainer::LengthEvaluation Trainer::evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets) {
-    if (!sequences_) failOther("sequences");
-    const auto roundUp = [](int64_t length) { return (length + 7) / 8 * 8; };
-    const int64_t columns = roundUp(instance.contextLength());
-    const Loss loss = withLoss(adapted(sequences_->forwardOf(rows, columns, roundUp(instance.sourceLength()), 0)));
-    const auto executor =
-        makeExecutor(loss.model, {{"losses", loss.losses}, {"best", topK(loss.model.logits, 1).indices}});
-    const Batch batch = task_.metric == Task::Metric::ExactMatch ? questionsOf(instance, split, 0, rows)
-                                                                 : instance.batch(split, 0, rows);
+Trainer::LengthEvaluation Trainer::measure(const Objective::Forward& forward, const Batch& batch, int lastTargets) {
+    const Loss loss = withLoss(adapted(forward));
+    const NamedLoss& first = loss.model.losses.front();
+    const auto executor = makeExecutor(loss.model, {{Said::nameOfLosses(first.name), loss.losses},
+                                                    {Said::nameOfBest(first.name), topK(first.logits, 1).indices}});
     fill(*executor, batch, {}, evaluationGates_);
     executor->run({});
+    const Said said(*executor);
+    const std::vector<int32_t>& targets = batch[first.name];
+    const int64_t width = batch.width(first.name);
     LengthEvaluation result;
     int64_t right = 0;
-    for (int row = 0; row < batch.rows; ++row)
-        for (int column = batch.columns - 1, counted = 0; column >= 0; --column) {
-            const int32_t target = batch.targets[static_cast<size_t>(row * batch.columns + column)];
+    for (int64_t row = 0; row < batch.rows; ++row)
+        for (int64_t column = width - 1, counted = 0; column >= 0; --column) {
+            const int32_t target = targets[static_cast<size_t>(row * width + column)];
             if (target == Batch::kIgnored || (lastTargets > 0 && counted == lastTargets)) continue;
-            const auto at = static_cast<size_t>(row * columns + column);
-            result.loss += static_cast<double>(executor->result("losses")[at]);
-            right += executor->resultIntegers("best")[at * 4] == target ? 1 : 0; // rows of one, padded to four
+            const int64_t at = row * first.perRow + column;
+            result.loss += static_cast<double>(said.losses(first.name)[static_cast<size_t>(at)]);
+            right += said.best(first.name, at) == target ? 1 : 0;
             ++result.targets;
             ++counted;
         }
-    const auto targets = static_cast<double>(std::max<int64_t>(result.targets, 1));
-    result.loss /= targets;
+    const auto counted = static_cast<double>(std::max<int64_t>(result.targets, 1));
+    result.loss /= counted;
     requireLoss(result.loss);
-    result.accuracy = static_cast<double>(right) / targets;
+    result.accuracy = static_cast<double>(right) / counted;
     return result;
 }
 
@@ -404,110 +371,6 @@ void Trainer::setEvaluationGate(int site, int head, float gate) {
                      .where = task_.id.data(),
                      .hint = fmt::format("layers go to {}, heads to {}", sites.size() - 1, heads - 1)});
     evaluationGates_[firstGate(static_cast<size_t>(site)) + static_cast<size_t>(head)] = gate;
-}
-
-namespace {
-
-/// The words of the segments that the model takes for the hidden ones of a row.
-std::vector<int32_t> chosenSegments(const GpuExecutor& executor, const Batch& batch, const Segments& segments,
-                                    int row) {
-    const auto best = executor.resultIntegers("segment_best"); // rows of one, padded to four
-    const auto context = static_cast<int64_t>(batch.whole.size()) / batch.rows;
-    std::vector<int32_t> words;
-    for (int64_t own = row * segments.count; own < (row + 1) * segments.count; ++own) {
-        if (batch.hidden[static_cast<size_t>(own)] == 0) continue;
-        const int64_t chosen = best[static_cast<size_t>(own) * 4];
-        const auto from = batch.whole.begin() + chosen / segments.count * context;
-        words.insert(words.end(), from + segments.begin(chosen % segments.count),
-                     from + segments.begin(chosen % segments.count + 1));
-    }
-    return words;
-}
-
-} // namespace
-
-std::vector<Trainer::Answer> Trainer::answers(Split split, uint64_t first, int count, Until until) {
-    if (!sequences_) failOther("sequences");
-    GpuExecutor& executor = evaluator();
-    const TaskInstance& task = sequences_->instance();
-    const auto columns = static_cast<size_t>(sequences_->targetsPerRow());
-    std::vector<Answer> result;
-    for (int done = 0; done < count; done += evaluationRows_) {
-        const uint64_t begins = first + static_cast<uint64_t>(done);
-        const bool isAtOnce = task_.readout != TextReadout::NextToken;
-        const Segments& segments = sequences_->segments();
-        Batch batch = isAtOnce ? objective_->questions(split, begins, evaluationRows_)
-                               : questionsOf(task, split, begins, evaluationRows_);
-        if (isAtOnce) {
-            fill(executor, batch, {}, evaluationGates_);
-            executor.run({});
-            const auto best = executor.resultIntegers("best");
-            for (int row = 0; row < std::min(count - done, evaluationRows_); ++row) {
-                result.push_back(
-                    {.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
-                if (segments.count > 0) {
-                    result.back().given = chosenSegments(executor, batch, segments, row);
-                    continue;
-                }
-                if (!batch.classes.empty())
-                    result.back().given.push_back(executor.resultIntegers("best_class")[static_cast<size_t>(row) * 4]);
-                for (int column = 0; column < batch.columns; ++column)
-                    if (batch.targets[static_cast<size_t>(row * batch.columns + column)] != Batch::kIgnored)
-                        result.back().given.push_back(
-                            best[(static_cast<size_t>(row) * columns + static_cast<size_t>(column)) * 4]);
-            }
-            continue;
-        }
-        const auto begin = static_cast<std::ptrdiff_t>(result.size());
-        size_t longest = 0;
-        for (int row = 0; row < std::min(count - done, evaluationRows_); ++row) {
-            result.push_back({.example = task.example(split, first + static_cast<uint64_t>(done + row)), .given = {}});
-            const auto& example = result.back().example;
-            const size_t room = static_cast<size_t>(task.contextLength()) + 1 - example.prompt.size();
-            longest = std::max(longest, until == Until::EndToken ? room : example.answer.size());
-        }
-        const auto isDone = [&](const Answer& answer) {
-            if (until == Until::RightLength) return answer.given.size() >= answer.example.answer.size();
-            return !answer.given.empty() && answer.given.back() == task.tokenizer().endId();
-        };
-        for (size_t i = 0; i < longest; ++i) { // each token is written before the next is generated
-            fill(executor, batch, {}, evaluationGates_);
-            executor.run({});
-            const auto best = executor.resultIntegers("best");
-            for (size_t row = 0; begin + static_cast<std::ptrdiff_t>(row) < std::ssize(result); ++row) {
-                Answer& answer = result[static_cast<size_t>(begin) + row];
-                if (isDone(answer)) continue;
-                const size_t column = answer.example.prompt.size() - 1 + i;
-                answer.given.push_back(best[(row * columns + column) * 4]);
-                if (column + 1 < static_cast<size_t>(batch.columns))
-                    batch.inputs[row * static_cast<size_t>(batch.columns) + column + 1] = answer.given.back();
-            }
-        }
-    }
-    return result;
-}
-
-std::vector<ImagePrediction> Trainer::predictions(Split split, uint64_t first, int count) {
-    if (!images_) failOther("pictures");
-    GpuExecutor& executor = evaluator();
-    const ImageTaskInstance& task = images_->instance();
-    const size_t classes = task.labels().size();
-    std::vector<ImagePrediction> result;
-    for (int done = 0; done < count; done += evaluationRows_) {
-        const uint64_t begin = first + static_cast<uint64_t>(done);
-        fill(executor, objective_->questions(split, begin, evaluationRows_), {}, evaluationGates_);
-        executor.run({});
-        const auto rows = executor.result("probabilities");
-        const size_t stride = rows.size() / static_cast<size_t>(evaluationRows_); // padded
-        for (size_t row = 0; row < static_cast<size_t>(std::min(count - done, evaluationRows_)); ++row) {
-            const uint64_t index = begin + row;
-            if (index >= task.rowCount(split).value_or(index + 1)) return result;
-            result.push_back({.example = task.example(split, index),
-                              .probabilities = {rows.begin() + static_cast<std::ptrdiff_t>(row * stride),
-                                                rows.begin() + static_cast<std::ptrdiff_t>(row * stride + classes)}});
-        }
-    }
-    return result;
 }
 
 std::vector<float> Trainer::read(const std::string& name) const {

@@ -1,10 +1,8 @@
 #pragma once
 
 #include "engine/training/adapters.h"
-#include "engine/training/image_objective.h"
-#include "engine/training/image_prediction.h"
 #include "engine/training/loss_scale.h"
-#include "engine/training/sequence_objective.h"
+#include "engine/training/objective.h"
 #include "engine/training/training_memory.h"
 
 #include <algorithm>
@@ -34,10 +32,6 @@ public:
     const Recipe& recipe() const { return recipe_; }
     const Task& task() const { return task_; }
     const Objective& objective() const { return *objective_; }
-    /// The objective of a task with sequences; null for a task with pictures.
-    const SequenceObjective* sequences() const { return sequences_; }
-    /// The objective of a task with pictures; null for a task with sequences.
-    const ImageObjective* images() const { return images_; }
     int64_t stepsDone() const { return stepsDone_; }
     /// The stage of the newest step, from 0: see Schedule::stages.
     int64_t stage() const { return recipe_.schedule.stageOf(std::max<int64_t>(stepsDone_ - 1, 0)); }
@@ -72,20 +66,6 @@ public:
     /// Replaces the learning rate from the next step on; no value: the rate of the schedule.
     void setLearningRate(std::optional<double> rate) { rate_ = rate; }
 
-    struct Evaluation {
-        double loss = 0;   ///< mean over the targets, in nats
-        double metric = 0; ///< by Task::metric: share of right answers or of right hidden segments, or the loss
-        int64_t examples = 0;
-        std::vector<int64_t> confusion{}; ///< for pictures: [right class, predicted class]
-        /// Of a task that hides tokens of texts with a class: share of the hidden tokens that were found. The metric is
-        /// then that of the class, and the loss the sum of both.
-        std::optional<double> hiddenTokens{};
-        struct Matches {
-            int64_t right = 0, examples = 0;
-            double share() const { return static_cast<double>(right) / static_cast<double>(examples); }
-        };
-        std::map<std::string, Matches> subtasks{}; ///< exact matches by TaskInstance::subtaskOf()
-    };
     /// Measures the model. @param most largest number of examples, counted from the start of a finite split
     Evaluation evaluate(Split split, int64_t most);
 
@@ -94,26 +74,19 @@ public:
         double accuracy = 0; ///< share of the counted targets that were the most likely token
         int64_t targets = 0;
     };
-    /// Measures the current parameters on an instance of the task with another length and the same tokens.
+    /// Measures the current parameters in another graph of the model, such as that of another length.
     /// @param lastTargets number of targets to count at the end of each row; 0: all
-    /// @throws Error if the model has parameters that depend on the length, or reads pictures
-    LengthEvaluation evaluateAt(const TaskInstance& instance, Split split, int rows, int lastTargets);
+    /// @throws Error if the loss is not finite
+    LengthEvaluation measure(const Objective::Forward& forward, const Batch& batch, int lastTargets);
 
     /// Sets a gate for the following evaluations.
     /// @param site index into ModelStructure::sites  @param gate factor on the head's output: 0 removes it, 1 leaves it
     void setEvaluationGate(int site, int head, float gate);
-    struct Answer {
-        Example example;
-        std::vector<int32_t> given; ///< the model's answer, by greedy generation
-    };
-    enum class Until : uint8_t {
-        RightLength, ///< as many tokens as the right answer has
-        EndToken     ///< up to the task's end token, or as many tokens as fit
-    };
-    /// The model's answers to `count` examples from `first` on. @throws Error for a task with pictures
-    std::vector<Answer> answers(Split split, uint64_t first, int count, Until until = Until::RightLength);
-    /// The predictions for `count` pictures from `first` on. @throws Error for a task with sequences
-    std::vector<ImagePrediction> predictions(Split split, uint64_t first, int count);
+    /// What the model says of a batch of evaluationRows() examples, with the gates of evaluations. Valid until the next
+    /// evaluation.
+    Said say(const Batch& batch);
+    int evaluationRows() const { return evaluationRows_; }           ///< examples that are measured at once
+    const std::vector<NamedLoss>& losses() const { return losses_; } ///< of the model, without logits
 
     /// The dense values of a parameter, by the engine's name and with its adapter, or of a state.
     std::vector<float> read(const std::string& name) const;
@@ -152,10 +125,8 @@ private:
     Step stepOf(int64_t stage, std::optional<MemorySaving> turned = {}) const;
     void buildStep(int64_t stage);
     size_t firstGate(size_t site) const;
-    /// The weights of a target, of the class of a row and of a hidden segment in the loss.
-    struct LossWeights {
-        double target = 1, textClass = 1, segment = 1;
-    };
+    /// The weight of a target of each loss, by its name. Missing: 1.
+    using LossWeights = std::map<std::string, double, std::less<>>;
     /// The parts of the batch of a step, with the weights of their targets.
     struct StepBatch {
         std::vector<Batch> parts;
@@ -164,17 +135,13 @@ private:
     StepBatch nextBatch() const;
     void fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
               std::span<const float> gates) const;
-    bool hidesSegments() const { return task_.segments != nullptr; }
     GpuExecutor& evaluator();
     void requireLoss(double loss) const; ///< @throws Error if it is not finite
-    void addToSubtask(Evaluation& evaluation, Split split, uint64_t index, bool isRight) const;
 
     Recipe recipe_;
     GpuExecutorOptions execution_;
     const Task& task_;
     std::unique_ptr<Objective> objective_;
-    const SequenceObjective* sequences_ = nullptr;
-    const ImageObjective* images_ = nullptr;
     std::shared_ptr<Device> device_;
     std::unique_ptr<TensorStore> store_;
     std::vector<Named> parameters_, states_;
@@ -182,7 +149,8 @@ private:
     std::vector<std::string> averages_; ///< parameters that follow a running average: see AttentionFlow::averages
     std::vector<Adapter> adapters_;
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
-    int evaluationRows_ = 1; ///< examples that are measured at once
+    int evaluationRows_ = 1;
+    std::vector<NamedLoss> losses_;
     int64_t stepsDone_ = 0;
     int64_t builtStage_ = 0; ///< that of step_
     std::optional<double> rate_;

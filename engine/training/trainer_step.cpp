@@ -7,6 +7,7 @@
 #include "engine/ops/tensor_ops.h"
 #include "engine/ops/training_ops.h"
 #include "engine/training/forward_copy.h"
+#include "engine/training/starting_model.h"
 
 #include <fmt/format.h>
 
@@ -21,11 +22,15 @@ namespace attn {
 
 namespace step_inputs {
 
-Tensor lossesOf(Tensor logits, const char* targets, const char* weights, double smoothing) {
-    const int64_t rows = logits.shape()[0];
-    Graph& graph = *logits.graph;
-    return crossEntropy(logits, graph.input(targets, {.shape = {rows}, .dtype = DType::I32}),
-                        graph.input(weights, {.shape = {rows}}), smoothing);
+std::string targetsOf(std::string_view loss) { return fmt::format("loss.{}.targets", loss); }
+
+std::string weightsOf(std::string_view loss) { return fmt::format("loss.{}.weights", loss); }
+
+Tensor lossesOf(const NamedLoss& loss, double smoothing) {
+    const int64_t rows = loss.logits.shape()[0];
+    Graph& graph = *loss.logits.graph;
+    return crossEntropy(loss.logits, graph.input(targetsOf(loss.name), {.shape = {rows}, .dtype = DType::I32}),
+                        graph.input(weightsOf(loss.name), {.shape = {rows}}), loss.smooths ? smoothing : 0);
 }
 
 } // namespace step_inputs
@@ -35,18 +40,14 @@ Objective::Forward Trainer::adapted(Objective::Forward forward) const {
 }
 
 Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
-    const Tensor losses =
-        step_inputs::lossesOf(forward.logits, step_inputs::kTargets, step_inputs::kWeights, recipe_.smoothing);
-    Tensor total = sum(losses);
-    if (forward.classes)
-        total = add(total, sum(step_inputs::lossesOf(forward.classes, step_inputs::kClasses, step_inputs::kClassWeights,
-                                                     recipe_.smoothing)));
-    if (forward.segmentLogits) // the right one of all segments is its own: van den Oord et al. 2018, arXiv:1807.03748,
-                               // eq. 4
-        total = add(total, sum(step_inputs::lossesOf(forward.segmentLogits, step_inputs::kSegmentTargets,
-                                                     step_inputs::kSegmentWeights)));
+    std::vector<Tensor> losses;
+    Tensor total{};
+    for (const NamedLoss& loss : forward.losses) {
+        losses.push_back(step_inputs::lossesOf(loss, recipe_.smoothing));
+        total = total ? add(total, sum(losses.back())) : sum(losses.back());
+    }
     for (const Tensor penalty : forward.partTensors.penalties) total = add(total, penalty);
-    return {.model = std::move(forward), .losses = losses, .total = total};
+    return {.model = std::move(forward), .losses = losses.front(), .total = total};
 }
 
 /// Adds the optimiser's update to a graph, one for each factor of the learning rate.

@@ -10,17 +10,14 @@
 
 namespace attn::step_inputs {
 
-inline constexpr const char* kTargets = "targets";
-inline constexpr const char* kWeights = "target_weights";
-inline constexpr const char* kClasses = "text_classes";
-inline constexpr const char* kClassWeights = "text_class_weights";
-inline constexpr const char* kSegmentTargets = "segment_targets";
-inline constexpr const char* kSegmentWeights = "segment_weights";
 inline constexpr const char* kLossScale = "loss_scale"; ///< also the name of the state
 inline constexpr const char* kInverseScale = "inverse_loss_scale";
 
-/// The losses of the rows of logits. @param targets, weights names of inputs  @return [rows of logits]
-Tensor lossesOf(Tensor logits, const char* targets, const char* weights, double smoothing = 0);
+/// The inputs of a loss: its targets, and the weight of each.
+std::string targetsOf(std::string_view loss);
+std::string weightsOf(std::string_view loss);
+/// The losses of the rows of logits. @return [rows of logits]
+Tensor lossesOf(const NamedLoss& loss, double smoothing = 0);
 
 } // namespace attn::step_inputs
 
@@ -28,7 +25,7 @@ namespace attn {
 
 struct Trainer::Loss {
     Objective::Forward model;
-    Tensor losses; ///< [targets]
+    Tensor losses; ///< [targets] of the first loss
     Tensor total;  ///< [1]
 };
 

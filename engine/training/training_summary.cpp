@@ -35,8 +35,9 @@ std::string trainingSummary(const std::string& path) {
         const std::string what =
             start.empty() ? "task " + recipe.task : fmt::format("from {}, task {}", titleOfModel(start), recipe.task);
         const std::optional<MetricPoint> last = readNewestMetrics(run);
-        if (!last || !last->validationLoss) return what;
-        return fmt::format("{}, {} steps, validation loss {:.2f}", what, last->step, *last->validationLoss);
+        const auto loss = last ? last->find(metric_names::kValidationLoss) : std::nullopt;
+        if (!loss) return what;
+        return fmt::format("{}, {} steps, validation loss {:.2f}", what, last->step, *loss);
     } catch (const Error&) {
         return {}; // a model opens without them, and builtin:induction has none
     }

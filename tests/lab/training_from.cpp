@@ -132,8 +132,8 @@ TEST_CASE("lab: a chart shows the exact matches of each task of a text", "[lab][
     RunListModel& runs = lab.window().workbench().runs();
     const QString folder = lab.folder() + "/runs/tasks";
     runs.add(folder, suggestedRecipe(taskNamed("text-to-text")));
-    runs.append(folder, {{.step = 1, .loss = 2, .metric = 0.4, .subtasks = {{"plural", 0.2}, {"repeat", 0.5}}},
-                         {.step = 2, .loss = 1, .metric = 0.6, .subtasks = {{"plural", 0.7}, {"repeat", 1}}}});
+    runs.append(folder, {{1, {{"loss", 2}, {"metric", 0.4}, {"subtasks.plural", 0.2}, {"subtasks.repeat", 0.5}}},
+                         {2, {{"loss", 1}, {"metric", 0.6}, {"subtasks.plural", 0.7}, {"subtasks.repeat", 1}}}});
     runs.setActive(folder);
     lab.showPanel("curves");
     auto& quantity = lab.find<QComboBox>("quantity");
@@ -153,7 +153,7 @@ TEST_CASE("lab: the chart of the metric shows only runs that measure the same", 
     const auto add = [&](const char* task, double metric) {
         const QString folder = lab.folder() + "/runs/" + task;
         runs.add(folder, suggestedRecipe(taskNamed(task)));
-        runs.append(folder, {{.step = 1, .loss = 2, .metric = metric}, {.step = 2, .loss = 1, .metric = metric}});
+        runs.append(folder, {{1, {{"loss", 2}, {"metric", metric}}}, {2, {{"loss", 1}, {"metric", metric}}}});
         return folder;
     };
     const QString sort = add("sort", 0.5);

@@ -26,7 +26,7 @@ DeviceChoice options() { return {.device = {}, .softwareThreads = 0, .validation
 
 std::vector<double> losses(const std::vector<MetricPoint>& points) {
     std::vector<double> result;
-    for (const MetricPoint& point : points) result.push_back(point.loss);
+    for (const MetricPoint& point : points) result.push_back(point["loss"]);
     return result;
 }
 
@@ -51,10 +51,11 @@ TEST_CASE("training session: a run ends with its metrics, samples and checkpoint
     CHECK(end->weightsStep == 12);
     const std::vector<MetricPoint> points = session.takePoints();
     REQUIRE(points.size() == 12);
-    CHECK(points[4].validationLoss.has_value());
-    CHECK_FALSE(points[5].validationLoss.has_value());
-    REQUIRE(points[9].updateRatios.size() == 3); // embeddings and two blocks
-    for (const double ratio : points[9].updateRatios) CHECK((ratio > 0 && ratio < 1));
+    CHECK(points[4].find("validation_loss").has_value());
+    CHECK_FALSE(points[5].find("validation_loss").has_value());
+    const auto ratios = points[9].under("update_ratios.");
+    REQUIRE(ratios.size() == 3); // embeddings and two blocks
+    for (const auto& [part, ratio] : ratios) CHECK((ratio > 0 && ratio < 1));
     CHECK(losses(readMetrics(folder.path() / "run")).size() == 12);
     CHECK(checkpoints(folder.path() / "run").size() == 4); // 0, 4, 8, 12
     REQUIRE(end->answers.samples->size() == 12);

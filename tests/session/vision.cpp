@@ -2,7 +2,7 @@
 #include "engine/analysis/patch_embedding.h"
 #include "engine/inference/vision_model.h"
 #include "engine/io/decode_image.h"
-#include "engine/training/trainer.h"
+#include "engine/training/answers.h"
 #include "tests/models/vision_folder.h"
 #include "tests/session/session_test.h"
 
@@ -199,7 +199,7 @@ TEST_CASE("pictures: another checkpoint of a run takes the place of the one befo
             set->values[parameter.name] = trainer.read(parameter.name);
         return set;
     };
-    const auto prediction = [&] { return trainer.predictions(Split::Validation, 0, 1).front(); };
+    const auto prediction = [&] { return predictionsOf(trainer, Split::Validation, 0, 1).front(); };
     Session session(kTestDevice);
     std::shared_ptr<const ModelInfo> first;
     for (int step = 0; step < 3; ++step) {

@@ -1,5 +1,6 @@
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
+#include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/run.h"
 #include "engine/training/starting_model.h"
@@ -96,9 +97,9 @@ TEST_CASE("composed start: what the expression does not name stays, and new para
                CONTAINS("parameters are the model's; new: blocks.*.attn.output.") && CONTAINS("score.log_scale"));
     CHECK(trainer.objective().isNew("blocks.0.attn.score.log_scale"));
     CHECK_FALSE(trainer.objective().isNew("blocks.0.attn.W_Q"));
-    CHECK(trainer.sequences()->config().layers[0].spec.id(Slot::Score) == "learned_cosine");
-    CHECK(trainer.sequences()->config().layers[1].spec.id(Slot::Score) == "scaled_dot");
-    CHECK(trainer.sequences()->config().positions == TextPositions::Learned); // BERT's own table
+    CHECK(sequencesOf(trainer)->config().layers[0].spec.id(Slot::Score) == "learned_cosine");
+    CHECK(sequencesOf(trainer)->config().layers[1].spec.id(Slot::Score) == "scaled_dot");
+    CHECK(sequencesOf(trainer)->config().positions == TextPositions::Learned); // BERT's own table
     const auto kept = [&](const char* name) {
         const StartingModel model = openStartingModel({.model = start.path().string()}, taskNamed("masked-text"));
         for (const Trainer::Named& parameter : trainer.parameters())
@@ -124,8 +125,8 @@ TEST_CASE("composed start: what the expression does not name stays, and new para
     }
     TrainingRun again(run, readRecipe(run / "recipe.json"), onOneThread(), true);
     CHECK(again.trainer().read("blocks.0.attn.W_Q") == weights);
-    CHECK(again.trainer().sequences()->config().layers[0].spec.mask == MaskExpression::parse("longformer(3, 1, 1)"));
-    CHECK(again.trainer().sequences()->config().positions == TextPositions::None);
+    CHECK(sequencesOf(again.trainer())->config().layers[0].spec.mask == MaskExpression::parse("longformer(3, 1, 1)"));
+    CHECK(sequencesOf(again.trainer())->config().positions == TextPositions::None);
 }
 
 TEST_CASE("composed start: what the model cannot become is refused with the nearest that works", "[training]") {
@@ -164,10 +165,10 @@ TEST_CASE("composed start: what the model cannot become is refused with the near
 TEST_CASE("composed start: a vision transformer gets another attention", "[training][gpu]") {
     const Start start(small("shapes", "vit"));
     Trainer same(start.with({}), onOneThread());
-    CHECK(same.images()->config().family == "vit");
+    CHECK(imagesOf(same)->config().family == "vit");
     Trainer trainer(start.with({{"attention", "normaliser=linear"}}), onOneThread());
-    CHECK(trainer.images()->config().family == "attention-lab-vit");
-    CHECK(trainer.images()->config().positions == VisionPositions::Learned);
+    CHECK(imagesOf(trainer)->config().family == "attention-lab-vit");
+    CHECK(imagesOf(trainer)->config().positions == VisionPositions::Learned);
     CHECK(trainer.objective().startSentence().ends_with(" parameters are the model's"));
     CHECK(std::isfinite(trainer.step().loss));
     writeModel(start.folder() / "linear", trainer);
@@ -184,7 +185,7 @@ TEST_CASE("composed start: a Swin model keeps its table of positions unless othe
     const Start start(swin);
     const auto positionsWith = [&](const char* attention) {
         const Trainer trainer(start.with({{"attention", attention}}), onOneThread());
-        const bool hasTable = trainer.images()->config().positions == VisionPositions::Learned;
+        const bool hasTable = imagesOf(trainer)->config().positions == VisionPositions::Learned;
         const bool isLeftOut = trainer.objective().startSentence().find("pos_embed") != std::string::npos;
         CHECK(hasTable != isLeftOut);
         return hasTable ? "table" : "none";

@@ -1,5 +1,6 @@
 #include "engine/inference/language_model.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
@@ -31,10 +32,10 @@ Recipe segmentRecipe() {
 
 /// How well each global token of a batch (rows) agrees with each segment (columns).
 std::vector<std::vector<float>> agreementOf(Trainer& trainer, const Batch& batch) {
-    const SequenceObjective& objective = *trainer.sequences();
+    const SequenceObjective& objective = *sequencesOf(trainer);
     const Objective::Forward forward = objective.forward(batch.rows, 0);
     TensorStore store(trainer.device());
-    const auto plan = compile(forward.graph, {{"agreement", forward.segmentLogits}});
+    const auto plan = compile(forward.graph, {{"agreement", forward.losses.back().logits}});
     std::vector<std::pair<std::string, Shape>> room;
     for (const Trainer::Named& each : trainer.parameters()) room.emplace_back(each.name, each.shape);
     for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))
@@ -74,8 +75,8 @@ TEST_CASE("hidden segments: a row hides whole segments and whole words of the ot
             const auto begin = all.begin() + static_cast<std::ptrdiff_t>(row * width);
             return std::vector<int32_t>(begin, begin + static_cast<std::ptrdiff_t>(width));
         };
-        const auto inputs = part(batch.inputs, 64), whole = part(batch.whole, 64), target = part(batch.targets, 64),
-                   hidden = part(batch.hidden, 4);
+        const auto inputs = part(batch["inputs"], 64), whole = part(batch["whole"], 64),
+                   target = part(batch["targets"], 64), hidden = part(batch["hidden"], 4);
         CHECK(std::accumulate(hidden.begin(), hidden.end(), 0) == 2);
         hiddenSegments.insert(hidden);
         for (size_t place = 0; place < 64; ++place) {
@@ -117,7 +118,7 @@ TEST_CASE("hidden segments: the summary of a segment depends on its own words an
     const auto before = agreementOf(trainer, batch);
     constexpr size_t kRow = 1, kSegment = 1, kColumn = 3 * kRow + kSegment;
     Batch other = batch;
-    int32_t& word = other.whole[kRow * 24 + static_cast<size_t>(kSegments.begin(kSegment)) + 2];
+    int32_t& word = other["whole"][kRow * 24 + static_cast<size_t>(kSegments.begin(kSegment)) + 2];
     word = word == 20 ? 21 : 20;
     const auto after = agreementOf(trainer, other);
     for (size_t row = 0; row < before.size(); ++row)
@@ -127,9 +128,10 @@ TEST_CASE("hidden segments: the summary of a segment depends on its own words an
         }
     // Words that can be read change what the row's global tokens guess, and no summary of another row.
     other = batch;
-    const size_t readable = other.hidden[3] == 0 ? 0 : 1;
+    const size_t readable = other["hidden"][3] == 0 ? 0 : 1;
     for (size_t at = 1; at < 7; ++at) { // of one word, the change may be lost in rounding
-        int32_t& input = other.inputs[24 + static_cast<size_t>(kSegments.begin(static_cast<int64_t>(readable))) + at];
+        int32_t& input =
+            other["inputs"][24 + static_cast<size_t>(kSegments.begin(static_cast<int64_t>(readable))) + at];
         input = input == 20 ? 21 : 20;
     }
     const auto guessed = agreementOf(trainer, other);
@@ -141,16 +143,16 @@ TEST_CASE("hidden segments: the summary of a segment depends on its own words an
 
 TEST_CASE("hidden segments: it learns, and what is trained opens as an encoder and learns further", "[training][gpu]") {
     Trainer trainer(segmentRecipe(), {.softwareThreads = 0});
-    const Trainer::Evaluation first = trainer.evaluate(Split::Validation, 64);
+    const Evaluation first = trainer.evaluate(Split::Validation, 64);
     for (int i = 0; i < 160; ++i) trainer.step();
-    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
+    const Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
     CHECK(evaluation.loss < first.loss - 0.3);
     // Of the 24 segments of a batch, chance finds 4.2 % with a deviation of 0.6 % over so many rows. A run finds 8.2 %.
     CHECK(trainer.evaluate(Split::Validation, 1024).metric > 0.07);
     // Answers are the words of the segments that it takes for the hidden ones.
-    const auto answers = trainer.answers(Split::Validation, 0, 64);
+    const auto answers = answersOf(trainer, Split::Validation, 0, 64);
     int right = 0;
-    for (const Trainer::Answer& answer : answers) {
+    for (const TaskAnswer& answer : answers) {
         REQUIRE(answer.given.size() == answer.example.answer.size());
         right += answer.given == answer.example.answer ? 1 : 0;
     }
@@ -160,7 +162,7 @@ TEST_CASE("hidden segments: it learns, and what is trained opens as an encoder a
     trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
     LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
     CHECK(isEncoder(model.config()));
-    CHECK(model.feed(trainer.sequences()->instance().example(Split::Validation, 0).prompt));
+    CHECK(model.feed(sequencesOf(trainer)->instance().example(Split::Validation, 0).prompt));
 
     Recipe further = segmentRecipe();
     further.start.model = folder.path().string();

@@ -1,6 +1,7 @@
 #include "engine/data/image_data.h"
 #include "engine/inference/vision_model.h"
 #include "engine/io/decode_image.h"
+#include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/image_task.h"
 #include "engine/training/trainer.h"
@@ -243,8 +244,8 @@ TEST_CASE("images: a checkpoint opens as a vision model that sees what the train
         VisionModel model(openVisionSource(checkpoint.string()), {.softwareThreads = 0, .validation = true});
         CHECK(model.info().family == each.family);
         CHECK(model.info().warnings.empty());
-        CHECK(model.info().labels == trainer.images()->instance().labels());
-        for (const ImagePrediction& prediction : trainer.predictions(Split::Validation, 0, 3)) {
+        CHECK(model.info().labels == imagesOf(trainer)->instance().labels());
+        for (const ImagePrediction& prediction : predictionsOf(trainer, Split::Validation, 0, 3)) {
             const auto seen = probabilitiesOf(model.predict(model.patchesOf(prediction.example.picture)));
             REQUIRE(seen.size() == prediction.probabilities.size());
             for (size_t i = 0; i < seen.size(); ++i)
@@ -279,7 +280,7 @@ TEST_CASE("images: a grid begins after CLS, and a position part replaces the mod
     Trainer trainer(recipe, onOneThread());
     const TemporaryFolder folder;
     VisionModel model(openVisionSource(saveCheckpoint(folder.path(), trainer).string()), {.softwareThreads = 0});
-    const Image picture = trainer.predictions(Split::Validation, 0, 1).front().example.picture;
+    const Image picture = predictionsOf(trainer, Split::Validation, 0, 1).front().example.picture;
     const auto hooks = model.capture(model.patchesOf(picture), "blocks.0.attn.hook_pattern");
     REQUIRE(hooks.size() == 1);
     const auto sees = [&](int64_t query, int64_t key) {
@@ -292,7 +293,7 @@ TEST_CASE("images: a grid begins after CLS, and a position part replaces the mod
 
 TEST_CASE("images: evaluation counts what is taken for what", "[training][gpu]") {
     Trainer trainer(smallRecipe(), onOneThread());
-    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 100);
+    const Evaluation evaluation = trainer.evaluate(Split::Validation, 100);
     CHECK(evaluation.examples == 100);
     REQUIRE(evaluation.confusion.size() == 16);
     CHECK(std::accumulate(evaluation.confusion.begin(), evaluation.confusion.end(), int64_t{0}) == 100);
@@ -300,7 +301,7 @@ TEST_CASE("images: evaluation counts what is taken for what", "[training][gpu]")
     for (size_t label = 0; label < 4; ++label) diagonal += evaluation.confusion[5 * label];
     CHECK(static_cast<double>(diagonal) / 100 == Approx(evaluation.metric).margin(1e-9));
     int right = 0;
-    for (const ImagePrediction& prediction : trainer.predictions(Split::Validation, 0, 100)) {
+    for (const ImagePrediction& prediction : predictionsOf(trainer, Split::Validation, 0, 100)) {
         const auto best = std::ranges::max_element(prediction.probabilities) - prediction.probabilities.begin();
         right += best == prediction.example.label ? 1 : 0;
         CHECK(std::accumulate(prediction.probabilities.begin(), prediction.probabilities.end(), 0.0) ==

@@ -2,6 +2,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/models/model_source.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 #include "tests/training/tasks_test.h"
 
@@ -20,9 +21,10 @@ std::unique_ptr<TaskInstance> maskedTask(std::map<std::string, double, std::less
 /// How many targets are masked, replaced by another token, and kept.
 std::array<int, 3> fates(const TaskInstance& task, const Batch& batch) {
     std::array<int, 3> counts{};
-    for (size_t i = 0; i < batch.targets.size(); ++i) {
-        if (batch.targets[i] == Batch::kIgnored) continue;
-        const bool isMask = batch.inputs[i] == task.tokenizer().maskId(), isKept = batch.inputs[i] == batch.targets[i];
+    for (size_t i = 0; i < batch["targets"].size(); ++i) {
+        if (batch["targets"][i] == Batch::kIgnored) continue;
+        const bool isMask = batch["inputs"][i] == task.tokenizer().maskId(),
+                   isKept = batch["inputs"][i] == batch["targets"][i];
         ++counts[isMask ? 0 : isKept ? 2 : 1];
     }
     return counts;
@@ -53,10 +55,10 @@ TEST_CASE("masked text: of the hidden tokens 80 % are masked, 10 % replaced and 
     CHECK(std::abs(replaced - all * 0.1) < all * 0.02);
     CHECK(std::abs(kept - all * 0.1) < all * 0.02);
     for (size_t row = 0; row < 400; ++row) { // the tokens around the text are never hidden
-        CHECK(batch.inputs[row * 64] == task->tokenizer().beginId());
-        CHECK(batch.inputs[row * 64 + 63] == task->tokenizer().endId());
-        CHECK(batch.targets[row * 64] == Batch::kIgnored);
-        CHECK(batch.targets[row * 64 + 63] == Batch::kIgnored);
+        CHECK(batch["inputs"][row * 64] == task->tokenizer().beginId());
+        CHECK(batch["inputs"][row * 64 + 63] == task->tokenizer().endId());
+        CHECK(batch["targets"][row * 64] == Batch::kIgnored);
+        CHECK(batch["targets"][row * 64 + 63] == Batch::kIgnored);
     }
 }
 
@@ -69,14 +71,14 @@ TEST_CASE("masked text: training hides other tokens each time, validation always
     CHECK(task->batch(Split::Validation, 0, 8) == other->batch(Split::Validation, 0, 8));
     // Rows do not depend on how many are asked for at once, and an example is its row.
     const Batch both = task->batch(Split::Validation, 0, 2), second = task->batch(Split::Validation, 1, 1);
-    CHECK(std::equal(second.inputs.begin(), second.inputs.end(), both.inputs.begin() + 16));
+    CHECK(std::equal(second["inputs"].begin(), second["inputs"].end(), both["inputs"].begin() + 16));
     const Example example = task->example(Split::Validation, 1);
-    CHECK(example.prompt == second.inputs);
+    CHECK(example.prompt == second["inputs"]);
     CHECK(example.answer.size() == 2); // 15 % of 14
     // Consecutive windows cover the held-out text once.
     const uint64_t rows = *task->rowCount(Split::Validation);
     const Batch beyond = task->batch(Split::Validation, rows, 1);
-    CHECK(std::ranges::all_of(beyond.targets, [](int32_t target) { return target == Batch::kIgnored; }));
+    CHECK(std::ranges::all_of(beyond["targets"], [](int32_t target) { return target == Batch::kIgnored; }));
 }
 
 TEST_CASE("masked text: word pieces merge the most frequent neighbours", "[training]") {
@@ -94,7 +96,7 @@ TEST_CASE("masked text: what is trained opens as BERT, and fills in what trainin
     double last = first;
     for (int i = 0; i < 80; ++i) last = trainer.step().loss;
     CHECK(last < first - 0.3); // it learnt: the comparison means something
-    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
+    const Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
     CHECK(evaluation.metric > 0.02); // of 150 tokens, chance gets 0.7 % right
 
     const TemporaryFolder folder;
@@ -107,9 +109,9 @@ TEST_CASE("masked text: what is trained opens as BERT, and fills in what trainin
     CHECK(source->stopTokens().empty());
 
     // Answers are the most likely tokens where targets stand.
-    const auto answers = trainer.answers(Split::Validation, 0, 64);
+    const auto answers = answersOf(trainer, Split::Validation, 0, 64);
     int right = 0, all = 0;
-    for (const Trainer::Answer& answer : answers)
+    for (const TaskAnswer& answer : answers)
         for (size_t i = 0; i < answer.given.size(); ++i, ++all) right += answer.given[i] == answer.example.answer[i];
     CHECK(static_cast<double>(right) / all == Approx(evaluation.metric));
 }
@@ -132,7 +134,7 @@ TEST_CASE("masked text: encoders of composed parts learn, and padding changes no
     const TemporaryFolder folder;
     trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
     LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
-    DecoderConfig written = trainer.sequences()->config();
+    DecoderConfig written = sequencesOf(trainer)->config();
     written.name = model.config().name;
     CHECK(model.config() == written);
     CHECK(isEncoder(model.config()));

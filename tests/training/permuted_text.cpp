@@ -1,5 +1,6 @@
 #include "engine/inference/language_model.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 #include "tests/training/tasks_test.h"
 
@@ -26,7 +27,7 @@ Recipe permutedRecipe() {
 std::vector<float> logitsOf(const SequenceObjective& objective, Trainer& trainer, const Batch& batch) {
     const Objective::Forward forward = objective.forward(1, 0);
     TensorStore store(trainer.device());
-    const auto plan = compile(forward.graph, {{"logits", forward.logits}});
+    const auto plan = compile(forward.graph, {{"logits", forward.losses.front().logits}});
     std::vector<std::pair<std::string, Shape>> room;
     for (const Trainer::Named& each : trainer.parameters()) room.emplace_back(each.name, each.shape);
     for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))
@@ -50,21 +51,21 @@ TEST_CASE("permuted text: every row has an order of its own, whose last part is 
         makeTask(taskNamed("permutation-lm"),
                  {.values = {{"context", 24}, {"vocabulary", 150}, {"parts", 5}}, .data = {.text = "builtin:stories"}});
     const Batch batch = task->batch(Split::Train, 0, 50);
-    REQUIRE(batch.ranks.size() == batch.inputs.size());
+    REQUIRE(batch["ranks"].size() == batch["inputs"].size());
     std::set<std::vector<int32_t>> orders;
     for (size_t row = 0; row < 50; ++row) {
-        std::vector<int32_t> ranks(batch.ranks.begin() + static_cast<std::ptrdiff_t>(row * 24),
-                                   batch.ranks.begin() + static_cast<std::ptrdiff_t>(row * 24 + 24));
+        std::vector<int32_t> ranks(batch["ranks"].begin() + static_cast<std::ptrdiff_t>(row * 24),
+                                   batch["ranks"].begin() + static_cast<std::ptrdiff_t>(row * 24 + 24));
         orders.insert(ranks);
         CHECK(ranks.front() == 0); // the tokens around the text come first
         CHECK(ranks.back() == 0);
         int targets = 0;
         for (size_t place = 0; place < 24; ++place) {
-            const int32_t target = batch.targets[row * 24 + place];
+            const int32_t target = batch["targets"][row * 24 + place];
             if (target == Batch::kIgnored) continue;
             ++targets;
-            CHECK(target == batch.inputs[row * 24 + place]); // nothing is hidden in the input
-            CHECK(ranks[place] > 22 - 4);                    // of 22 tokens, a fifth
+            CHECK(target == batch["inputs"][row * 24 + place]); // nothing is hidden in the input
+            CHECK(ranks[place] > 22 - 4);                       // of 22 tokens, a fifth
         }
         CHECK(targets == 4);
         std::ranges::sort(ranks);
@@ -83,20 +84,20 @@ TEST_CASE("permuted text: a prediction depends on the tokens before it in the or
           "[training][gpu]") {
     Trainer trainer(permutedRecipe(), {.softwareThreads = 0});
     for (int i = 0; i < 3; ++i) trainer.step();
-    const SequenceObjective& objective = *trainer.sequences();
+    const SequenceObjective& objective = *sequencesOf(trainer);
     const Batch batch = objective.batch(Split::Validation, 0, 1);
     const std::vector<float> before = logitsOf(objective, trainer, batch);
     const size_t stride = before.size() / 24;
-    const auto place = static_cast<size_t>(std::ranges::find(batch.ranks, 12) - batch.ranks.begin());
+    const auto place = static_cast<size_t>(std::ranges::find(batch["ranks"], 12) - batch["ranks"].begin());
     Batch other = batch;
-    other.inputs[place] = other.inputs[place] == 20 ? 21 : 20;
+    other["inputs"][place] = other["inputs"][place] == 20 ? 21 : 20;
     const std::vector<float> after = logitsOf(objective, trainer, other);
     for (size_t row = 0; row < 24; ++row) {
         const bool isEqual = std::equal(before.begin() + static_cast<std::ptrdiff_t>(row * stride),
                                         before.begin() + static_cast<std::ptrdiff_t>((row + 1) * stride),
                                         after.begin() + static_cast<std::ptrdiff_t>(row * stride));
-        CAPTURE(row, batch.ranks[row]);
-        CHECK(isEqual == (batch.ranks[row] <= 12)); // its own prediction too does not see it
+        CAPTURE(row, batch["ranks"][row]);
+        CHECK(isEqual == (batch["ranks"][row] <= 12)); // its own prediction too does not see it
     }
 }
 
@@ -104,7 +105,7 @@ TEST_CASE("permuted text: it learns, and what is trained opens as XLNet", "[trai
     Trainer trainer(permutedRecipe(), {.softwareThreads = 0});
     const double first = trainer.evaluate(Split::Validation, 64).loss;
     for (int i = 0; i < 60; ++i) trainer.step();
-    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
+    const Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
     CHECK(evaluation.loss < first - 0.3);
     CHECK(evaluation.metric > 0.02); // of 150 tokens, chance gets 0.7 % right
     const TemporaryFolder folder;
@@ -117,8 +118,8 @@ TEST_CASE("permuted text: it learns, and what is trained opens as XLNet", "[trai
                             const RowWriter& write) { source->read(name, shape, write); },
                         parameter.name, parameter.shape) == trainer.read(parameter.name));
     LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
-    CHECK(model.feed(trainer.sequences()->instance().example(Split::Validation, 0).prompt));
-    CHECK(model.logits().size() == static_cast<size_t>(trainer.sequences()->config().vocabulary));
+    CHECK(model.feed(sequencesOf(trainer)->instance().example(Split::Validation, 0).prompt));
+    CHECK(model.logits().size() == static_cast<size_t>(sequencesOf(trainer)->config().vocabulary));
 
     Recipe further = permutedRecipe();
     further.start.model = folder.path().string();

@@ -1,6 +1,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/io/decode_image.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/attention_recipe.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
@@ -275,14 +276,14 @@ TEST_CASE("pixels: what is trained opens as a model that writes pictures, and sa
     LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
     REQUIRE(model.config().picture);
     const WrittenPicture layout = *model.config().picture;
-    CHECK(layout == *trainer.sequences()->instance().picture());
+    CHECK(layout == *sequencesOf(trainer)->instance().picture());
     CHECK(model.info().writtenPicture == layout);
 
     // The bits of held-out pictures, token by token, as the model that writes would pay for them.
     double bits = 0;
     constexpr uint64_t kPictures = 16;
     for (uint64_t i = 0; i < kPictures; ++i) {
-        const Example example = trainer.sequences()->instance().example(Split::Validation, i);
+        const Example example = sequencesOf(trainer)->instance().example(Split::Validation, i);
         model.truncate(0);
         model.feed(example.prompt);
         for (const int32_t token : example.answer) {

@@ -1,5 +1,6 @@
 #include "engine/inference/language_model.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/trainer.h"
 #include "tests/training/tasks_test.h"
 
@@ -25,7 +26,7 @@ TEST_CASE("prefix: targets begin where the prefix ends, at every place", "[train
     const Batch batch = task->batch(Split::Train, 0, 400);
     std::set<std::ptrdiff_t> lengths;
     for (std::ptrdiff_t row = 0; row < batch.rows; ++row) {
-        const auto inputs = batch.inputs.begin() + row * 20, targets = batch.targets.begin() + row * 20;
+        const auto inputs = batch["inputs"].begin() + row * 20, targets = batch["targets"].begin() + row * 20;
         const auto first =
             std::find_if(targets, targets + 20, [](int32_t target) { return target != Batch::kIgnored; });
         lengths.insert(first - targets + 1);
@@ -37,7 +38,7 @@ TEST_CASE("prefix: targets begin where the prefix ends, at every place", "[train
     CHECK(task->batch(Split::Validation, 0, 4) == task->batch(Split::Validation, 0, 4));
     const uint64_t rows = *task->rowCount(Split::Validation);
     const Batch beyond = task->batch(Split::Validation, rows, 1);
-    CHECK(std::ranges::all_of(beyond.targets, [](int32_t target) { return target == Batch::kIgnored; }));
+    CHECK(std::ranges::all_of(beyond["targets"], [](int32_t target) { return target == Batch::kIgnored; }));
 }
 
 TEST_CASE("prefix: what is trained opens with the same prefix, and writes what training measured", "[training][gpu]") {
@@ -53,7 +54,7 @@ TEST_CASE("prefix: what is trained opens with the same prefix, and writes what t
     CHECK(model.config().family == family);
     REQUIRE(model.config().hasPrefix);
     int written = 0;
-    for (const Trainer::Answer& answer : trainer.answers(Split::Validation, 0, 6)) {
+    for (const TaskAnswer& answer : answersOf(trainer, Split::Validation, 0, 6)) {
         model.truncate(0);
         model.feed(answer.example.prompt);
         for (const int32_t token : answer.given) {

@@ -1,6 +1,7 @@
 #include "engine/attention/position/dependency_tree.h"
 #include "engine/inference/language_model.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/answers.h"
 #include "engine/training/readout_quality.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
@@ -80,14 +81,14 @@ TEST_CASE("classes: a file of labelled texts gives rows of one target, and a ten
         CHECK(task->answerTexts(example, example.answer).front() == (number % 2 == 0 ? "even" : "odd"));
     }
     const Batch batch = task->batch(Split::Train, 0, 100);
-    CHECK(batch.columns == 1);
-    CHECK(batch.inputs.size() == 2400);
-    CHECK(batch.inputs[0] == task->tokenizer().beginId());
-    CHECK(std::ranges::count(batch.inputs, *task->tokenizer().endId()) == 100);
+    CHECK(batch.width("targets") == 1);
+    CHECK(batch["inputs"].size() == 2400);
+    CHECK(batch["inputs"][0] == task->tokenizer().beginId());
+    CHECK(std::ranges::count(batch["inputs"], *task->tokenizer().endId()) == 100);
     for (uint64_t row = 0; row < 100; ++row)
         CHECK_FALSE(validation.contains(task->tokenizer().decode(task->example(Split::Train, row).prompt, true)));
     const Batch beyond = task->batch(Split::Validation, rows, 1);
-    CHECK(beyond.targets == std::vector{Batch::kIgnored});
+    CHECK(beyond["targets"] == std::vector{Batch::kIgnored});
 }
 
 TEST_CASE("classes: files that cannot work are refused with the line and the remedy", "[training]") {
@@ -123,13 +124,13 @@ TEST_CASE("tags: the first token of a word has the target, and other columns are
     const auto task = makeTask(taskNamed("tag"), settingsOf(path));
     CHECK(task->labels() == std::vector<std::string>{"B-PER", "O"});
     const Batch batch = task->batch(Split::Train, 0, 20);
-    CHECK(batch.columns == 24);
+    CHECK(batch.width("targets") == 24);
     for (size_t row = 0; row < 20; ++row) {
         std::vector<int32_t> targets;
         for (size_t at = row * 24; at < (row + 1) * 24; ++at) {
-            if (batch.targets[at] != Batch::kIgnored) {
-                targets.push_back(batch.targets[at]);
-                CHECK_FALSE(task->tokenizer().continuesWord(batch.inputs[at]));
+            if (batch["targets"][at] != Batch::kIgnored) {
+                targets.push_back(batch["targets"][at]);
+                CHECK_FALSE(task->tokenizer().continuesWord(batch["inputs"][at]));
             }
         }
         CHECK(targets == std::vector{0, 1});
@@ -146,7 +147,7 @@ TEST_CASE("answers: targets are the tokens of the answer, also after letters of 
     const auto path = written(folder, R"({"data": [{"paragraphs": [)" + questions + "]}]}");
     const auto task = makeTask(taskNamed("answer"), settingsOf(path, 40));
     const Batch batch = task->batch(Split::Train, 0, 5);
-    CHECK(batch.columns == 2);
+    CHECK(batch.width("targets") == 2);
     for (uint64_t row = 0; row < 5; ++row) {
         const Example example = task->example(Split::Train, row);
         const auto first = example.prompt.begin() + example.answer[0],
@@ -154,7 +155,7 @@ TEST_CASE("answers: targets are the tokens of the answer, also after letters of 
         const std::string answer = task->tokenizer().decode({first, last + 1}, true);
         CHECK(answer.ends_with(" lives"));
         CHECK(std::isdigit(answer.front()));
-        const auto types = std::span(batch.types).subspan(row * 40, 40);
+        const auto types = std::span(batch["types"]).subspan(row * 40, 40);
         CHECK(types[0] == 0);
         CHECK(types[static_cast<size_t>(example.answer[0])] == 1);
     }
@@ -255,14 +256,14 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
     Trainer trainer(recipe, {.softwareThreads = 0});
     const double before = trainer.evaluate(Split::Train, 64).loss;
     for (int i = 0; i < (isPair ? 200 : 120); ++i) trainer.step();
-    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
+    const Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
     CHECK(trainer.evaluate(Split::Train, 64).loss < before);
     CHECK(evaluation.metric >= each.least);
 
-    const auto answers = trainer.answers(Split::Validation, 0, static_cast<int>(evaluation.examples));
+    const auto answers = answersOf(trainer, Split::Validation, 0, static_cast<int>(evaluation.examples));
     double right = 0, all = 0;
     const bool isSpan = trainer.task().readout == TextReadout::Span;
-    for (const Trainer::Answer& answer : answers) {
+    for (const TaskAnswer& answer : answers) {
         if (isSpan) {
             right += answer.given == answer.example.answer ? 1 : 0;
             ++all;
@@ -276,7 +277,7 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
     trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
     const auto source = openModelSource(folder.path().string());
     CHECK(source->config().readout == trainer.task().readout);
-    CHECK(source->config().labels == trainer.sequences()->instance().labels());
+    CHECK(source->config().labels == sequencesOf(trainer)->instance().labels());
     CHECK(source->configText().find(each.architecture) != std::string::npos);
     LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
     CHECK(model.feed(answers.front().example.prompt));
@@ -313,39 +314,39 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
 
     const auto task = makeTask(taskNamed("next-sentence"), recipe.settings);
     const Batch batch = task->batch(Split::Train, 0, 32);
-    CHECK(batch.columns == 16);
-    CHECK(batch.classes.size() == 32);
-    CHECK(std::ranges::count(batch.classes, 0) > 6);
-    CHECK(std::ranges::count(batch.classes, 1) > 6);
-    const auto hidden = std::ranges::count_if(batch.targets, [](int32_t target) { return target >= 0; });
+    CHECK(batch.width("targets") == 16);
+    CHECK(batch["classes"].size() == 32);
+    CHECK(std::ranges::count(batch["classes"], 0) > 6);
+    CHECK(std::ranges::count(batch["classes"], 1) > 6);
+    const auto hidden = std::ranges::count_if(batch["targets"], [](int32_t target) { return target >= 0; });
     CHECK(hidden >= 32);
-    CHECK(std::ranges::count(batch.inputs, *task->tokenizer().maskId()) > hidden / 2); // 80 %
-    for (size_t at = 0; at < batch.targets.size(); ++at)
-        if (batch.targets[at] >= 0) CHECK_FALSE(task->tokenizer().isSpecial(batch.targets[at]));
-    CHECK(task->batch(Split::Validation, *task->rowCount(Split::Validation), 1).classes ==
+    CHECK(std::ranges::count(batch["inputs"], *task->tokenizer().maskId()) > hidden / 2); // 80 %
+    for (size_t at = 0; at < batch["targets"].size(); ++at)
+        if (batch["targets"][at] >= 0) CHECK_FALSE(task->tokenizer().isSpecial(batch["targets"][at]));
+    CHECK(task->batch(Split::Validation, *task->rowCount(Split::Validation), 1)["classes"] ==
           std::vector{Batch::kIgnored});
     const Example example = task->example(Split::Validation, 0);
     CHECK(task->answerTexts(example, example.answer).front() ==
           task->labels()[static_cast<size_t>(example.answer.front())]);
 
     Trainer trainer(recipe, {.softwareThreads = 0});
-    const Trainer::Evaluation before = trainer.evaluate(Split::Validation, 64);
-    REQUIRE(before.hiddenTokens);
+    const Evaluation before = trainer.evaluate(Split::Validation, 64);
+    REQUIRE(before.shares.contains("hidden_tokens"));
     for (int i = 0; i < 800; ++i) trainer.step();
-    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
+    const Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
     CHECK(evaluation.loss < before.loss - 0.5);
-    CHECK(*evaluation.hiddenTokens > *before.hiddenTokens + 0.2);
+    CHECK(evaluation.shares.at("hidden_tokens") > before.shares.at("hidden_tokens") + 0.2);
     CHECK(evaluation.metric >= 0.65); // of the sentences; chance is 0.5
-    const auto answers = trainer.answers(Split::Validation, 0, static_cast<int>(evaluation.examples));
+    const auto answers = answersOf(trainer, Split::Validation, 0, static_cast<int>(evaluation.examples));
     double right = 0, classes = 0, all = 0;
-    for (const Trainer::Answer& answer : answers) {
+    for (const TaskAnswer& answer : answers) {
         REQUIRE(answer.given.size() == answer.example.answer.size());
         classes += answer.given.front() == answer.example.answer.front() ? 1 : 0;
         for (size_t i = 1; i < answer.given.size(); ++i, ++all)
             right += answer.given[i] == answer.example.answer[i] ? 1 : 0;
     }
     CHECK(classes / static_cast<double>(answers.size()) == Approx(evaluation.metric));
-    CHECK(right / all == Approx(*evaluation.hiddenTokens));
+    CHECK(right / all == Approx(evaluation.shares.at("hidden_tokens")));
 
     const TemporaryFolder folder;
     trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
@@ -366,14 +367,14 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
     for (size_t i = 0; i < 8; ++i) { // both readouts say what training measured
         const Batch row = trainer.objective().batch(Split::Validation, i, 1);
         const std::vector<int> tokens(answers[i].example.prompt.begin(), answers[i].example.prompt.end());
-        const std::vector<int> types(row.types.begin(), row.types.begin() + std::ssize(tokens));
+        const std::vector<int> types(row["types"].begin(), row["types"].begin() + std::ssize(tokens));
         const std::vector<float> logits = model.predict(TextInput{.tokens = tokens, .types = types});
         REQUIRE_FALSE(logits.empty());
         CHECK(classAnswers(*model.classes(), 0, 1).front().label == answers[i].given.front());
         const size_t place = model.predictedRow(model.input()); // of a mask, if there is one
-        if (row.targets[place] == Batch::kIgnored) continue;
+        if (row["targets"][place] == Batch::kIgnored) continue;
         const auto earlier =
-            std::count_if(row.targets.begin(), row.targets.begin() + static_cast<std::ptrdiff_t>(place),
+            std::count_if(row["targets"].begin(), row["targets"].begin() + static_cast<std::ptrdiff_t>(place),
                           [](int32_t target) { return target != Batch::kIgnored; });
         CHECK(std::ranges::max_element(logits) - logits.begin() == answers[i].given[static_cast<size_t>(earlier) + 1]);
         ++compared;
@@ -387,7 +388,7 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
     recipe.settings.values["hidden"] = 0;
     Trainer pairs(recipe, {.softwareThreads = 0});
     CHECK(pairs.read("classifier.W") == trainer.read("classifier.W"));
-    CHECK_FALSE(pairs.evaluate(Split::Validation, 64).hiddenTokens);
+    CHECK(pairs.evaluate(Split::Validation, 64).shares.empty());
 }
 
 TEST_CASE("readouts: a model of hidden words gets a new readout, and keeps its other parameters", "[training][gpu]") {
@@ -404,7 +405,7 @@ TEST_CASE("readouts: a model of hidden words gets a new readout, and keeps its o
         recipe.start.model = folder.path().string();
         recipe.start.trained = "norms and readout";
         Trainer trainer(recipe, {.softwareThreads = 0});
-        CHECK(trainer.sequences()->config().labels == trainer.sequences()->instance().labels());
+        CHECK(sequencesOf(trainer)->config().labels == sequencesOf(trainer)->instance().labels());
         CHECK(trainer.read("blocks.0.attn.W_Q") == before.read("blocks.0.attn.W_Q"));
         CHECK_FALSE(trainer.isFrozen("classifier.W"));
         const std::vector<float> readout = trainer.read("classifier.W");
@@ -434,9 +435,9 @@ TEST_CASE("dependencies: the class of a letter is the letter on which it depends
             }
         }
     const Batch batch = task->batch(Split::Train, 0, 16);
-    REQUIRE(batch.parents.size() == size_t{16} * 8);
+    REQUIRE(batch["parents"].size() == size_t{16} * 8);
     std::set<std::vector<int32_t>> trees;
-    for (auto row = batch.parents.begin(); row != batch.parents.end(); row += 8) trees.emplace(row, row + 8);
+    for (auto row = batch["parents"].begin(); row != batch["parents"].end(); row += 8) trees.emplace(row, row + 8);
     CHECK(trees.size() > 12); // each row has its own
 }
 
@@ -469,10 +470,10 @@ TEST_CASE("dependencies: a written model reads the tree that comes with a text",
         for (const ClassAnswer& answer : classAnswers(*model.classes(), 0, 1)) labels.push_back(answer.label);
         return labels;
     };
-    const auto answers = trainer.answers(Split::Validation, 0, 8);
+    const auto answers = answersOf(trainer, Split::Validation, 0, 8);
     const std::vector<int> usual(kExampleTree.begin(), kExampleTree.end());
     int changed = 0;
-    for (const Trainer::Answer& answer : answers) {
+    for (const TaskAnswer& answer : answers) {
         CHECK(saysOf(answer.example, answer.example.parents) == answer.given); // as training measured, row by row
         const auto own = saysOf(answer.example, {});
         CHECK(own == saysOf(answer.example, usual)); // the tree of the composition

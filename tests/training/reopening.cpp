@@ -8,6 +8,7 @@
 #include "engine/models/tree_inputs.h"
 #include "engine/models/vision_grid.h"
 #include "engine/session/session.h"
+#include "engine/training/answers.h"
 #include "engine/training/attention_recipe.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/run.h"
@@ -211,8 +212,8 @@ void requireSameText(Session& window, const Trainer& trainer, const fs::path& fo
     const GivenText example = exampleInput(trainer);
     TextInput input{.tokens = example.tokens, .parents = example.parents};
     if (trainer.task().hasSource)
-        input = {.tokens = {static_cast<int>(trainer.sequences()->config().startToken)}, .source = example.tokens};
-    const bool hasTree = treeSpec(trainer.sequences()->config()) != nullptr;
+        input = {.tokens = {static_cast<int>(sequencesOf(trainer)->config().startToken)}, .source = example.tokens};
+    const bool hasTree = treeSpec(sequencesOf(trainer)->config()) != nullptr;
     if (hasTree && input.parents.empty()) { // each word depends on the one before
         input.parents.resize(input.tokens.size());
         std::iota(input.parents.begin(), input.parents.end(), 0);
@@ -241,7 +242,7 @@ void requireSameText(Session& window, const Trainer& trainer, const fs::path& fo
 }
 
 void requireSamePictures(Session& window, const Trainer& trainer, const fs::path& folder) {
-    const Image picture = trainer.images()->instance().example(Split::Validation, 0).picture;
+    const Image picture = imagesOf(trainer)->instance().example(Split::Validation, 0).picture;
     VisionModel before(makeMemoryVisionSource(weightsOf(trainer, trainer.objective().describe())), onOneThread()),
         after(openVisionSource(folder.string()), onOneThread());
     const std::vector<float> expected = before.predict(before.patchesOf(picture));
@@ -287,7 +288,7 @@ bool reopens(Session& window, const Recipe& recipe) {
     Trainer begun(further, onOneThread());
     requireSameParameters(begun, trainer);
 
-    if (trainer.images())
+    if (imagesOf(trainer))
         requireSamePictures(window, trainer, path);
     else
         requireSameText(window, trainer, path);

@@ -2,6 +2,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/io/decode_image.h"
 #include "engine/io/input_file.h"
+#include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
@@ -69,11 +70,11 @@ double lossOf(const std::string& path, const TaskInstance& task, Split split) {
     double loss = 0;
     int64_t targets = 0;
     for (int row = 0; row < rows; ++row) {
-        const auto begin = batch.inputs.begin() + row * batch.columns;
-        const std::vector<float> logits = model.formedLogits(std::vector<int>(begin, begin + batch.columns));
+        const auto begin = batch["inputs"].begin() + row * batch.width("targets");
+        const std::vector<float> logits = model.formedLogits(std::vector<int>(begin, begin + batch.width("targets")));
         const auto choices = static_cast<size_t>(model.choices());
-        for (int column = 0; column < batch.columns; ++column) {
-            const int target = batch.targets[static_cast<size_t>(row * batch.columns + column)];
+        for (int column = 0; column < batch.width("targets"); ++column) {
+            const int target = batch["targets"][static_cast<size_t>(row * batch.width("targets") + column)];
             if (target == Batch::kIgnored) continue;
             const auto at = logits.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(column) * choices);
             double sum = 0;
@@ -92,10 +93,10 @@ TEST_CASE("training from a model: before the first step the loss is the model's 
     INFO(model);
     Start start(model);
     Trainer trainer(start.recipe(), onOneThread());
-    CHECK(trainer.sequences()->hasNewTokens() == false);
+    CHECK(sequencesOf(trainer)->hasNewTokens() == false);
     const double loss = trainer.evaluate(Split::Validation, 1024).loss;
-    CHECK(loss == Approx(lossOf(model, trainer.sequences()->instance(), Split::Validation)).epsilon(1e-4));
-    CHECK(loss < std::log(trainer.sequences()->config().vocabulary) - 1); // a new model is at the logarithm
+    CHECK(loss == Approx(lossOf(model, sequencesOf(trainer)->instance(), Split::Validation)).epsilon(1e-4));
+    CHECK(loss < std::log(sequencesOf(trainer)->config().vocabulary) - 1); // a new model is at the logarithm
     for (int i = 0; i < 20; ++i) trainer.step();
     CHECK(trainer.evaluate(Split::Validation, 1024).loss < loss - 1);
 }
@@ -204,8 +205,8 @@ TEST_CASE("training from a model: another task gets new rows, and rows of known 
     recipe.settings.values = {{"length", 5}};
     Trainer trainer(recipe, onOneThread());
     const auto source = openModelSource("builtin:reverse");
-    CHECK(trainer.sequences()->hasNewTokens());
-    const Tokenizer &now = trainer.sequences()->instance().tokenizer(), &before = *source->tokenizer();
+    CHECK(sequencesOf(trainer)->hasNewTokens());
+    const Tokenizer &now = sequencesOf(trainer)->instance().tokenizer(), &before = *source->tokenizer();
     const ReadStored stored = [&](const std::string& name, const Shape& shape, const RowWriter& write) {
         source->read(name, shape, write);
     };
@@ -239,7 +240,7 @@ TEST_CASE("training from a model: a model of masked tokens learns another text",
     recipe.settings.values = {{"context", 32}};
     recipe.batch = 2;
     Trainer trainer(recipe, onOneThread());
-    CHECK_FALSE(trainer.sequences()->hasNewTokens());
+    CHECK_FALSE(sequencesOf(trainer)->hasNewTokens());
     CHECK(trainer.evaluate(Split::Validation, 32).loss < 3); // ln(1000) is 6.9
     CHECK(trainer.step().loss < 4);
 }
@@ -248,13 +249,13 @@ TEST_CASE("training from a model: a model with two stacks learns other languages
     Recipe recipe = suggestedRecipe(taskNamed("numbers"), "builtin:numbers-de");
     recipe.batch = 4;
     Trainer same(recipe, onOneThread());
-    CHECK_FALSE(same.sequences()->hasNewTokens());
+    CHECK_FALSE(sequencesOf(same)->hasNewTokens());
     CHECK(same.recipe().architecture.family == "t5");
     CHECK(same.evaluate(Split::Validation, 32).loss < 0.5); // it knows German numbers
     recipe.settings.data.languages = "en-fr";
     recipe.start.layerDecay = 0.5;
     Trainer french(recipe, onOneThread());
-    CHECK(french.sequences()->hasNewTokens());
+    CHECK(sequencesOf(french)->hasNewTokens());
     const double before = french.evaluate(Split::Validation, 32).loss;
     for (int i = 0; i < 30; ++i) french.step();
     CHECK(french.evaluate(Split::Validation, 32).loss < before);
@@ -276,7 +277,7 @@ TEST_CASE("training from a model: a model of pictures learns on, with a new read
 
     // Pictures of the same size with classes of their own, one of which the model knows.
     const TemporaryFolder folder;
-    const ImageTaskInstance& shapes = same.images()->instance();
+    const ImageTaskInstance& shapes = imagesOf(same)->instance();
     const std::vector<std::string> labels{shapes.labels()[2], "other"};
     for (const std::string& label : labels) {
         std::filesystem::create_directories(folder.path() / "pictures" / label);
@@ -290,12 +291,12 @@ TEST_CASE("training from a model: a model of pictures learns on, with a new read
     recipe.settings.values = {{"size", static_cast<double>(shapes.size().height)}};
     Trainer other(recipe, onOneThread());
     CHECK(other.objective().isNew("head.W_H"));
-    CHECK(other.images()->config().classes == 2);
+    CHECK(imagesOf(other)->config().classes == 2);
     const auto rows = other.read("head.W_H"),
                before =
                    Trainer(suggestedRecipe(taskNamed("shapes"), "builtin:vit-shapes"), onOneThread()).read("head.W_H");
     const size_t width = rows.size() / 2;
-    const size_t known = other.images()->instance().labels()[0] == labels[0] ? 0 : 1;
+    const size_t known = imagesOf(other)->instance().labels()[0] == labels[0] ? 0 : 1;
     const auto row = [&](const std::vector<float>& of, size_t at) {
         return std::vector<float>(of.begin() + static_cast<std::ptrdiff_t>(at * width),
                                   of.begin() + static_cast<std::ptrdiff_t>((at + 1) * width));

@@ -30,15 +30,15 @@ std::unique_ptr<TaskInstance> instance(const Task& task, Values values = {}, uin
 
 void checkBatch(const TaskInstance& task, const Batch& batch, int rows) {
     CHECK(batch.rows == rows);
-    CHECK(batch.columns == task.contextLength());
-    REQUIRE(batch.inputs.size() == static_cast<size_t>(batch.rows * batch.columns));
-    REQUIRE(batch.targets.size() == batch.inputs.size());
+    CHECK(batch.width("targets") == task.contextLength());
+    REQUIRE(batch["inputs"].size() == static_cast<size_t>(batch.rows * batch.width("targets")));
+    REQUIRE(batch["targets"].size() == batch["inputs"].size());
     const auto isToken = [&](int32_t id) { return id >= 0 && id < task.vocabularySize(); };
-    CHECK(std::ranges::all_of(batch.inputs, isToken));
-    CHECK(std::ranges::all_of(batch.targets, [&](int32_t id) { return id == Batch::kIgnored || isToken(id); }));
+    CHECK(std::ranges::all_of(batch["inputs"], isToken));
+    CHECK(std::ranges::all_of(batch["targets"], [&](int32_t id) { return id == Batch::kIgnored || isToken(id); }));
     for (int row = 0; row < rows; ++row) {
-        const auto begin = batch.targets.begin() + row * batch.columns;
-        CHECK(std::any_of(begin, begin + batch.columns, [](int32_t id) { return id != Batch::kIgnored; }));
+        const auto begin = batch["targets"].begin() + row * batch.width("targets");
+        CHECK(std::any_of(begin, begin + batch.width("targets"), [](int32_t id) { return id != Batch::kIgnored; }));
     }
 }
 
@@ -72,10 +72,10 @@ TEST_CASE("tasks: targets are the following inputs, or the end of the answer", "
         for (const Split split : kSplits) {
             const Batch batch = task->batch(split, 3, 16);
             checkBatch(*task, batch, 16);
-            for (size_t i = 0; i < batch.targets.size(); ++i) {
-                const bool isLastColumn = (i + 1) % static_cast<size_t>(batch.columns) == 0;
-                if (batch.targets[i] != Batch::kIgnored && !isLastColumn)
-                    CHECK(batch.targets[i] == batch.inputs[i + 1]);
+            for (size_t i = 0; i < batch["targets"].size(); ++i) {
+                const bool isLastColumn = (i + 1) % static_cast<size_t>(batch.width("targets")) == 0;
+                if (batch["targets"][i] != Batch::kIgnored && !isLastColumn)
+                    CHECK(batch["targets"][i] == batch["inputs"][i + 1]);
             }
         }
     }
@@ -88,15 +88,15 @@ TEST_CASE("tasks: examples are the rows of batches", "[training]") {
         CAPTURE(std::string(each->id));
         const auto task = instance(*each);
         const Batch batch = task->batch(Split::Validation, 2, 8);
-        const auto columns = static_cast<size_t>(batch.columns);
+        const auto columns = static_cast<size_t>(batch.width("targets"));
         for (size_t row = 0; row < 8; ++row) {
             const Example example = task->example(Split::Validation, 2 * 8 + row);
             REQUIRE(example.prompt.size() + example.answer.size() <= columns + 1);
             REQUIRE_FALSE(example.answer.empty());
             for (size_t i = 0; i < example.prompt.size(); ++i)
-                CHECK(batch.inputs[row * columns + i] == example.prompt[i]);
+                CHECK(batch["inputs"][row * columns + i] == example.prompt[i]);
             for (size_t i = 0; i < example.answer.size(); ++i)
-                CHECK(batch.targets[row * columns + example.prompt.size() - 1 + i] == example.answer[i]);
+                CHECK(batch["targets"][row * columns + example.prompt.size() - 1 + i] == example.answer[i]);
         }
     }
 }
@@ -114,8 +114,8 @@ TEST_CASE("tasks: seed and index decide a batch, in whatever order it is asked f
         // A batch of 8 is two of 4.
         Batch joined = task->batch(Split::Train, 0, 4);
         const Batch rest = task->batch(Split::Train, 1, 4);
-        joined.inputs.insert(joined.inputs.end(), rest.inputs.begin(), rest.inputs.end());
-        CHECK(joined.inputs == first.inputs);
+        joined["inputs"].insert(joined["inputs"].end(), rest["inputs"].begin(), rest["inputs"].end());
+        CHECK(joined["inputs"] == first["inputs"]);
     }
 }
 

@@ -14,8 +14,8 @@ std::vector<std::string> storiesOf(const TaskInstance& task, Split split, int ro
     const int end = task.tokenizer().endId().value();
     for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
         std::vector<int> tokens;
-        for (size_t i = 0; i < static_cast<size_t>(batch.columns); ++i) {
-            const int token = batch.inputs[row * static_cast<size_t>(batch.columns) + i];
+        for (size_t i = 0; i < static_cast<size_t>(batch.width("targets")); ++i) {
+            const int token = batch["inputs"][row * static_cast<size_t>(batch.width("targets")) + i];
             if (token == end) {
                 if (!tokens.empty()) stories.push_back(task.tokenizer().decode(tokens, true));
                 tokens.clear();
@@ -140,8 +140,8 @@ TEST_CASE("stories: the vocabulary is small, closed and in use; letters spell no
     std::set<int> used;
     // The ids that are trained on are the tokenizer's.
     const Batch batch = task->batch(Split::Train, 0, 50);
-    for (auto row = batch.inputs.begin(); row != batch.inputs.end(); row += batch.columns) {
-        std::vector<int> ids(row + 1, std::find(row + 1, row + batch.columns, row[0]));
+    for (auto row = batch["inputs"].begin(); row != batch["inputs"].end(); row += batch.width("targets")) {
+        std::vector<int> ids(row + 1, std::find(row + 1, row + batch.width("targets"), row[0]));
         CHECK(tokenizer.encode(tokenizer.decode(ids, true), false).ids == ids);
         ids.insert(ids.begin(), row[0]); // a story that a person types begins like those
         CHECK(tokenizer.encode(tokenizer.decode(ids, true)).ids == ids);

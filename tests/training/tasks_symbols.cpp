@@ -134,7 +134,7 @@ TEST_CASE("associative recall: each query gets its key's value", "[training]") {
         return std::string("no such key");
     });
     const Batch batch = task->batch(Split::Train, 0, 4);
-    CHECK(std::ranges::count_if(batch.targets, [](int32_t id) { return id != Batch::kIgnored; }) == 4 * 4);
+    CHECK(std::ranges::count_if(batch["targets"], [](int32_t id) { return id != Batch::kIgnored; }) == 4 * 4);
 }
 
 TEST_CASE("delayed recall: the answer is the letters without the dots", "[training]") {

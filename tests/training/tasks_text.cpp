@@ -85,8 +85,8 @@ TEST_CASE("text: windows of every kind of tokens are pieces of their own part of
         std::vector<int> ids;
         for (uint64_t row = 0; row < task->rowCount(Split::Validation).value(); ++row) {
             const Batch batch = task->batch(Split::Validation, row, 1);
-            if (row == 0) ids.push_back(batch.inputs[0]);
-            for (const int32_t target : batch.targets)
+            if (row == 0) ids.push_back(batch["inputs"][0]);
+            for (const int32_t target : batch["targets"])
                 if (target != Batch::kIgnored) ids.push_back(target);
         }
         // Side by side the windows are the last tenth, each token asked for once.
@@ -101,9 +101,9 @@ TEST_CASE("text: windows of every kind of tokens are pieces of their own part of
         for (uint64_t index = 0; index < 50; ++index) {
             const Batch batch = task->batch(Split::Train, index, 2);
             for (size_t row = 0; row < 2; ++row) {
-                std::vector<int> window(batch.inputs.begin() + static_cast<std::ptrdiff_t>(row * 24),
-                                        batch.inputs.begin() + static_cast<std::ptrdiff_t>(row * 24 + 24));
-                window.push_back(batch.targets[row * 24 + 23]);
+                std::vector<int> window(batch["inputs"].begin() + static_cast<std::ptrdiff_t>(row * 24),
+                                        batch["inputs"].begin() + static_cast<std::ptrdiff_t>(row * 24 + 24));
+                window.push_back(batch["targets"][row * 24 + 23]);
                 std::string piece = task->tokenizer().decode(window, false);
                 // Where the window cuts a character, decoding shows U+FFFD.
                 while (piece.starts_with("\uFFFD")) piece.erase(0, 3);
@@ -125,7 +125,7 @@ TEST_CASE("text: rows beyond the validation text ask nothing", "[training]") {
     const uint64_t count = task->rowCount(Split::Validation).value();
     const Batch last = task->batch(Split::Validation, count / 5, 5);
     for (uint64_t row = 0; row < 5; ++row) {
-        const auto begin = last.targets.begin() + static_cast<std::ptrdiff_t>(row * 16);
+        const auto begin = last["targets"].begin() + static_cast<std::ptrdiff_t>(row * 16);
         CHECK((count / 5 * 5 + row < count) == (*begin != Batch::kIgnored));
     }
     CHECK_FALSE(task->rowCount(Split::Train).has_value());
@@ -147,7 +147,7 @@ TEST_CASE("text: Shakespeare has nanoGPT's characters and parts", "[training]") 
     CHECK(task->vocabularySize() == 65);
     CHECK(task->tokenizer().encode("hii there").ids == std::vector<int>{46, 47, 47, 1, 58, 46, 43, 56, 43}); // nanoGPT
     CHECK(task->rowCount(Split::Validation) == 1743); // 111,539 targets of the last 111,540 characters
-    const std::vector<int32_t>& first = task->batch(Split::Validation, 0, 1).inputs;
+    const std::vector<int32_t> first = task->batch(Split::Validation, 0, 1)["inputs"];
     CHECK(task->tokenizer().decode(std::vector<int>(first.begin(), first.begin() + 13), false) == "?\n\nGREMIO:\nGo");
 }
 

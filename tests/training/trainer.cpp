@@ -1,6 +1,7 @@
 #include "engine/training/trainer.h"
 #include "engine/io/json_file.h"
 #include "engine/models/model_source.h"
+#include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/metrics.h"
 #include "engine/training/training_summary.h"
@@ -228,7 +229,7 @@ TEST_CASE("training: a vocabulary too wide to be measured on 64 rows at once is 
     Trainer trainer(recipe, onOneThread());
     const int64_t bytes = int64_t{64} * 512 * 2400 * static_cast<int64_t>(sizeof(float));
     CHECK(static_cast<uint64_t>(bytes) > trainer.device().traits().maxStorageBufferRange); // or this tests nothing
-    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 1024);
+    const Evaluation evaluation = trainer.evaluate(Split::Validation, 1024);
     CHECK(evaluation.examples == 5);                               // 2,399 targets
     CHECK(evaluation.loss == Approx(std::log(2400)).margin(0.05)); // before training all tokens are alike
 }
@@ -312,7 +313,7 @@ TEST_CASE("training: windows grow in stages while the learning rate falls", "[tr
         const auto checkpoint = saveCheckpoint(folder.path(), grown);
         DecoderConfig written = openModelSource(checkpoint.string())->config();
         written.name.clear();
-        CHECK(written == full.sequences()->config());
+        CHECK(written == sequencesOf(full)->config());
         Trainer resumed(readRecipe(folder.path() / "recipe.json"), onOneThread());
         resume(resumed, checkpoint);
         CHECK(resumed.stage() == grown.stage());
@@ -331,7 +332,7 @@ TEST_CASE("training: parts of a batch that add up give the whole batch's step", 
     recipe.accumulation = 3;
     Trainer parts(recipe, onOneThread());
     std::vector<double> found = losses(parts, 10);
-    CHECK(found.front() == Approx(std::log(parts.sequences()->instance().vocabularySize())).margin(0.2));
+    CHECK(found.front() == Approx(std::log(sequencesOf(parts)->instance().vocabularySize())).margin(0.2));
     CHECK(found.back() < found.front());
     // One step of three parts moves the weights as the mean gradient does: once more, with the clip off, by hand in
     // SGD.
@@ -346,14 +347,14 @@ TEST_CASE("training: parts of a batch that add up give the whole batch's step", 
     recipe.batch = 2;
     int64_t targets = 0;
     for (uint64_t part = 0; part < 3; ++part)
-        for (const int32_t target : together.sequences()->instance().batch(Split::Train, part, 2).targets)
+        for (const int32_t target : sequencesOf(together)->instance().batch(Split::Train, part, 2)["targets"])
             targets += target >= 0 ? 1 : 0;
     for (int part = 0; part < 3; ++part) {
         Trainer one(recipe, onOneThread());
         one.setStepsDone(part); // its batch
         int64_t own = 0;
         for (const int32_t target :
-             one.sequences()->instance().batch(Split::Train, static_cast<uint64_t>(part), 2).targets)
+             sequencesOf(one)->instance().batch(Split::Train, static_cast<uint64_t>(part), 2)["targets"])
             own += target >= 0 ? 1 : 0;
         one.step();
         const auto after = one.read(name);
@@ -374,9 +375,9 @@ TEST_CASE("training: a checkpoint is a folder that the program opens, with the s
     Trainer trainer(recipe, onOneThread());
     losses(trainer, 3);
     const auto source = openModelSource(saveCheckpoint(folder.path(), trainer).string());
-    CHECK(source->config().layers == trainer.sequences()->config().layers);
-    CHECK(source->config().feedForward == trainer.sequences()->config().feedForward);
-    CHECK(source->tokenizer()->vocabularySize() == trainer.sequences()->instance().vocabularySize());
+    CHECK(source->config().layers == sequencesOf(trainer)->config().layers);
+    CHECK(source->config().feedForward == sequencesOf(trainer)->config().feedForward);
+    CHECK(source->tokenizer()->vocabularySize() == sequencesOf(trainer)->instance().vocabularySize());
     Trainer other(recipe, onOneThread());
     loadWeights(other, checkpoints(folder.path()).back());
     for (const auto& parameter : trainer.parameters())
@@ -440,8 +441,7 @@ TEST_CASE("training summary: the task, steps and loss of a finished run, and not
     CHECK(trainingSummary(run) == "task sort");
     std::string lines;
     for (int64_t step = 1; step <= 40; ++step)
-        lines +=
-            metricLine({.step = step, .loss = 1, .validationLoss = step == 40 ? std::optional(0.256) : std::nullopt});
+        lines += metricLine({.step = step, .values = {{"loss", 1}, {step == 40 ? "validation_loss" : "other", 0.256}}});
     test::writeFile(folder / "metrics.jsonl", lines);
     CHECK(trainingSummary(run) == "task sort, 40 steps, validation loss 0.26");
     CHECK(trainingSummary((folder / "checkpoints/step-000020").string()) == trainingSummary(run));

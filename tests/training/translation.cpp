@@ -2,6 +2,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/system/temporary_folder.h"
 #include "engine/text/speller.h"
+#include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
@@ -86,14 +87,15 @@ TEST_CASE("translation: a batch holds the sources, and the targets behind the to
     const auto task = between("dates", "en-fr");
     const auto reversed = between("dates", "en-fr", {{"reversed", 1}});
     const Batch batch = task->batch(Split::Train, 2, 5);
-    REQUIRE(batch.sources.size() == static_cast<size_t>(5 * task->sourceLength()));
+    REQUIRE(batch["sources"].size() == static_cast<size_t>(5 * task->sourceLength()));
     for (uint64_t row = 0; row < 5; ++row) {
         const Example example = task->example(Split::Train, 10 + row);
         const auto at = [&](const std::vector<int32_t>& values, int columns) {
             return std::span(values).subspan(row * static_cast<size_t>(columns), static_cast<size_t>(columns));
         };
-        const auto source = at(batch.sources, batch.sourceColumns), inputs = at(batch.inputs, batch.columns),
-                   targets = at(batch.targets, batch.columns);
+        const auto source = at(batch["sources"], batch.width("sources")),
+                   inputs = at(batch["inputs"], batch.width("targets")),
+                   targets = at(batch["targets"], batch.width("targets"));
         const size_t length = example.answer.size(), read = example.source.size();
         CHECK(std::ranges::equal(source.first(read), example.source));
         CHECK(std::ranges::all_of(source.subspan(read), [](int32_t id) { return id == Batch::kIgnored; }));
@@ -127,14 +129,14 @@ TEST_CASE("text to text: one model answers each source as its task asks", "[trai
     recipe.batch = 16;
     Trainer trainer(recipe, {.softwareThreads = 0});
     for (int step = 0; step < 250; ++step) trainer.step();
-    const Trainer::Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
+    const Evaluation evaluation = trainer.evaluate(Split::Validation, 64);
     CHECK(evaluation.metric > 0.9);
     // The measure of each task is the share of answers that the model writes as they should be.
-    std::map<std::string, Trainer::Evaluation::Matches> counted;
-    for (const Trainer::Answer& answer :
-         trainer.answers(Split::Validation, 0, static_cast<int>(evaluation.examples), Trainer::Until::EndToken)) {
-        const std::string source = trainer.sequences()->instance().tokenizer().decode(answer.example.source, true);
-        Trainer::Evaluation::Matches& matches = counted[source.substr(0, source.find(':'))];
+    std::map<std::string, Evaluation::Matches> counted;
+    for (const TaskAnswer& answer :
+         answersOf(trainer, Split::Validation, 0, static_cast<int>(evaluation.examples), AnswerUntil::EndToken)) {
+        const std::string source = sequencesOf(trainer)->instance().tokenizer().decode(answer.example.source, true);
+        Evaluation::Matches& matches = counted[source.substr(0, source.find(':'))];
         matches.right += answer.given == answer.example.answer ? 1 : 0;
         ++matches.examples;
     }
@@ -144,8 +146,8 @@ TEST_CASE("text to text: one model answers each source as its task asks", "[trai
         CHECK(evaluation.subtasks.at(name).right == counted.at(name).right);
         CHECK(evaluation.subtasks.at(name).share() > 0.5);
     }
-    for (const Trainer::Answer& answer : trainer.answers(Split::Validation, 0, 8)) {
-        const auto& tokenizer = trainer.sequences()->instance().tokenizer();
+    for (const TaskAnswer& answer : answersOf(trainer, Split::Validation, 0, 8)) {
+        const auto& tokenizer = sequencesOf(trainer)->instance().tokenizer();
         const std::string source = tokenizer.decode(answer.example.source, true);
         CHECK((source.starts_with("repeat: ") || source.starts_with("initial: ")));
     }
@@ -182,7 +184,7 @@ TEST_CASE("translation: a model without positions is written with a table of zer
     LanguageModel model(openModelSource(folder.path().string()), {});
     CHECK(model.config().family == family);
     // Other orders of the source give the same, because nothing tells them apart.
-    const Example example = trainer.sequences()->instance().example(Split::Validation, 0);
+    const Example example = sequencesOf(trainer)->instance().example(Split::Validation, 0);
     std::vector<int> source(example.source.begin(), example.source.end());
     const auto logits = [&] {
         model.truncate(0);

@@ -202,11 +202,6 @@ int RunListModel::columnCount(const QModelIndex& parent) const { return parent.i
 QVariant RunListModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
     const Run& run = runs_[static_cast<size_t>(index.row())];
-    const auto newest = [&](auto field) -> std::optional<double> {
-        for (auto point = run.points.rbegin(); point != run.points.rend(); ++point)
-            if ((*point).*field) return (*point).*field;
-        return std::nullopt;
-    };
     if (role == Qt::FontRole && run.folder == active_) {
         QFont font;
         font.setBold(true);
@@ -235,11 +230,13 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
     case StepColumn:
         return run.points.empty() ? QVariant(0) : QVariant(qlonglong(run.points.back().step));
     case LossColumn:
-        return run.points.empty() ? QString() : formatNumber(run.points.back().loss, 4);
+        return run.points.empty() ? QString() : formatNumber(run.points.back()[metric_names::kLoss], 4);
     default:
         break;
     }
-    const auto metric = newest(&MetricPoint::metric);
+    std::optional<double> metric;
+    for (auto point = run.points.rbegin(); point != run.points.rend() && !metric; ++point)
+        metric = point->find(metric_names::kMetric);
     if (!metric) return QString();
     const auto& tasks = taskCatalogue();
     const auto task = std::ranges::find_if(tasks, [&](const Task* t) { return t->id == run.recipe.task; });

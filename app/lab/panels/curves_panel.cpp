@@ -36,7 +36,6 @@ namespace {
 
 constexpr int kRefreshMs = 250;
 constexpr int kLeastPlot = 34; ///< characters; narrower plots stand above each other
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// What a run measures: "exact match"; empty if its task is unknown.
 std::string_view metricOf(const RunListModel::Run& run) {
@@ -87,19 +86,20 @@ struct ExportedRun {
 };
 
 QString csvOf(const std::vector<ExportedRun>& runs) {
-    QString text = "run,step,loss,gradient_norm,learning_rate,validation_loss,metric,hidden_tokens\n";
-    const auto optional = [](const std::optional<double>& value) {
-        return value ? QString::number(*value, 'g', 9) : QString();
-    };
+    using namespace metric_names;
+    constexpr std::array columns{kLoss, kGradientNorm, kLearningRate, kValidationLoss, kMetric, kHiddenTokens};
+    QString text = "run,step";
+    for (const char* name : columns) text += ',' + QString(name);
+    text += '\n';
     for (const ExportedRun& run : runs)
-        for (const MetricPoint& point : run.points)
-            text += QStringLiteral("%1,%2,%3,%4,%5,%6,%7,%8\n")
-                        .arg(run.name)
-                        .arg(point.step)
-                        .arg(point.loss, 0, 'g', 9)
-                        .arg(point.gradientNorm, 0, 'g', 9)
-                        .arg(point.learningRate, 0, 'g', 9)
-                        .arg(optional(point.validationLoss), optional(point.metric), optional(point.hiddenTokens));
+        for (const MetricPoint& point : run.points) {
+            text += QStringLiteral("%1,%2").arg(run.name).arg(point.step);
+            for (const char* name : columns) {
+                const auto value = point.find(name);
+                text += ',' + (value ? QString::number(*value, 'g', 9) : QString());
+            }
+            text += '\n';
+        }
     return text;
 }
 
@@ -108,7 +108,8 @@ std::vector<NumberArray> arraysOf(const std::vector<ExportedRun>& runs) {
     for (const ExportedRun& run : runs) {
         NumberArray array{.name = run.name.toStdString(), .shape = {std::ssize(run.points), 4}, .values = {}};
         for (const MetricPoint& p : run.points)
-            for (const double value : {static_cast<double>(p.step), p.loss, p.gradientNorm, p.learningRate})
+            for (const double value : {static_cast<double>(p.step), p[metric_names::kLoss],
+                                       p[metric_names::kGradientNorm], p[metric_names::kLearningRate]})
                 array.values.push_back(static_cast<float>(value));
         arrays.push_back(std::move(array));
     }
@@ -207,46 +208,39 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
         const auto nameOf = [&](const QString& part) {
             return isOnly ? part : QStringLiteral("%1, %2").arg(run.name, part);
         };
-        const auto add = [&](const QString& label, bool isDashed, size_t colour, auto value) {
+        const auto add = [&](const QString& label, bool isDashed, size_t colour, const std::string& measured) {
             PlotFigure::Line curve{.label = label, .colour = seriesColour(colour), .isDashed = isDashed};
             for (const MetricPoint& point : run.points)
-                if (const double y = value(point); std::isfinite(y))
+                if (const double y = point[measured]; std::isfinite(y))
                     curve.points.emplace_back(static_cast<double>(point.step), y);
             if (!curve.points.empty()) curves.push_back(std::move(curve));
         };
 
         if (quantity == "loss") {
-            add(nameOf(tr("training")), false, series, [](const MetricPoint& p) { return p.loss; });
-            add(nameOf(tr("validation")), true, series + kSeriesColours / 2,
-                [](const MetricPoint& p) { return p.validationLoss.value_or(kNone); });
+            add(nameOf(tr("training")), false, series, metric_names::kLoss);
+            add(nameOf(tr("validation")), true, series + kSeriesColours / 2, metric_names::kValidationLoss);
         } else if (quantity == "metric") {
             if (metricOf(run) != metric) continue;
-            const bool hides =
-                std::ranges::any_of(run.points, [](const MetricPoint& p) { return p.hiddenTokens.has_value(); });
-            add(hides ? nameOf(fromEngine(metric)) : name, false, series,
-                [](const MetricPoint& p) { return p.metric.value_or(kNone); });
-            add(nameOf(fromEngine(kHiddenTokensName)), true, series + kSeriesColours / 2,
-                [](const MetricPoint& p) { return p.hiddenTokens.value_or(kNone); });
+            const bool hides = std::ranges::any_of(
+                run.points, [](const MetricPoint& p) { return p.find(metric_names::kHiddenTokens).has_value(); });
+            add(hides ? nameOf(fromEngine(metric)) : name, false, series, metric_names::kMetric);
+            add(nameOf(fromEngine(metricTitle(metric_names::kHiddenTokens))), true, series + kSeriesColours / 2,
+                metric_names::kHiddenTokens);
         } else if (quantity == "subtasks") {
             std::set<std::string> names;
             for (const MetricPoint& point : run.points)
-                for (const auto& [task, share] : point.subtasks) names.insert(task);
+                for (const auto& [task, share] : point.under(metric_names::kSubtasks)) names.insert(task);
             for (size_t place = 0; const std::string& task : names)
-                add(nameOf(QString::fromStdString(task)), false, place++, [&task](const MetricPoint& p) {
-                    const auto found = p.subtasks.find(task);
-                    return found == p.subtasks.end() ? kNone : found->second;
-                });
+                add(nameOf(QString::fromStdString(task)), false, place++, metric_names::kSubtasks + task);
         } else if (quantity == "learning_rate") {
-            add(name, false, series, [](const MetricPoint& p) { return p.learningRate; });
+            add(name, false, series, metric_names::kLearningRate);
         } else if (quantity == "gradient_norm") {
-            add(name, false, series, [](const MetricPoint& p) { return p.gradientNorm; });
+            add(name, false, series, metric_names::kGradientNorm);
         } else {
             const size_t layers = static_cast<size_t>(run.recipe.architecture.layers) + 1;
             for (size_t part = 0; part < layers; ++part)
                 add(nameOf(part == 0 ? tr("embeddings") : tr("layer %1").arg(static_cast<int>(part) - 1)), false, part,
-                    [part](const MetricPoint& p) {
-                        return part < p.updateRatios.size() ? p.updateRatios[part] : kNone;
-                    });
+                    metric_names::kUpdateRatios + std::to_string(part));
         }
     }
     return curves;
@@ -293,7 +287,8 @@ void CurvesPanel::showEvent(QShowEvent* event) {
 /// Lists the chart of a text's tasks while a run measures them.
 void CurvesPanel::offerSubtasks() {
     const auto measures = [](const RunListModel::Run* run) {
-        return std::ranges::any_of(run->points, [](const MetricPoint& point) { return !point.subtasks.empty(); });
+        return std::ranges::any_of(
+            run->points, [](const MetricPoint& point) { return !point.under(metric_names::kSubtasks).empty(); });
     };
     const bool isOffered = std::ranges::any_of(shownRuns(), measures);
     const int at = quantity_->findData("subtasks");
@@ -342,16 +337,11 @@ ExportNumbers CurvesPanel::numbers() const {
         if (run.points.empty()) continue;
         ExportedRun& copy = shown.emplace_back(ExportedRun{.name = run.name, .points = {}});
         copy.points.reserve(run.points.size());
-        for (const MetricPoint& point : run.points)
-            copy.points.push_back({.step = point.step,
-                                   .loss = point.loss,
-                                   .gradientNorm = point.gradientNorm,
-                                   .learningRate = point.learningRate,
-                                   .validationLoss = point.validationLoss,
-                                   .metric = point.metric,
-                                   .hiddenTokens = point.hiddenTokens,
-                                   .subtasks = {},
-                                   .updateRatios = {}});
+        for (const MetricPoint& point : run.points) {
+            copy.points.push_back(point);
+            std::erase_if(copy.points.back().values,
+                          [](const auto& value) { return value.first.starts_with(metric_names::kUpdateRatios); });
+        }
     }
     if (shown.empty()) return {};
     const auto runs = std::make_shared<const std::vector<ExportedRun>>(std::move(shown));

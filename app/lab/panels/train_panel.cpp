@@ -273,20 +273,23 @@ QString TrainPanel::newestMetrics() const {
     const RunListModel::Run& run = bench_.runs().runs()[static_cast<size_t>(row)];
     const auto after = std::ranges::upper_bound(run.points, training_->step, {}, &MetricPoint::step);
     if (after == run.points.begin()) return {};
-    QString text = '\n' + tr("loss %1").arg(std::prev(after)->loss, 0, 'f', 3);
-    if (const MetricPoint& point = *std::prev(after); point.skippedSteps > 0)
-        text += tr(" · steps left out: %1").arg(point.skippedSteps);
-    const auto measured = std::find_if(std::make_reverse_iterator(after), run.points.rend(),
-                                       [](const MetricPoint& point) { return point.metric.has_value(); });
+    QString text = '\n' + tr("loss %1").arg((*std::prev(after))[metric_names::kLoss], 0, 'f', 3);
+    if (const double skipped = std::prev(after)->find(metric_names::kSkippedSteps).value_or(0); skipped > 0)
+        text += tr(" · steps left out: %1").arg(skipped);
+    const auto measured =
+        std::find_if(std::make_reverse_iterator(after), run.points.rend(),
+                     [](const MetricPoint& point) { return point.find(metric_names::kMetric).has_value(); });
     if (measured == run.points.rend()) return text;
     const Task& task = taskNamed(run.recipe.task);
     const bool isShare = task.measuresShare();
+    const double metric = (*measured)[metric_names::kMetric];
     text += tr(" · %1 %2")
-                .arg(fromEngine(task.metricName), isShare ? tr("%1 %").arg(*measured->metric * 100, 0, 'f', 1)
-                                                          : QString::number(*measured->metric, 'f', 3));
-    if (measured->hiddenTokens)
+                .arg(fromEngine(task.metricName),
+                     isShare ? tr("%1 %").arg(metric * 100, 0, 'f', 1) : QString::number(metric, 'f', 3));
+    if (const auto hidden = measured->find(metric_names::kHiddenTokens))
         text +=
-            tr(" · %1 %2").arg(fromEngine(kHiddenTokensName), tr("%1 %").arg(*measured->hiddenTokens * 100, 0, 'f', 1));
+            tr(" · %1 %2")
+                .arg(fromEngine(metricTitle(metric_names::kHiddenTokens)), tr("%1 %").arg(*hidden * 100, 0, 'f', 1));
     return text;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "engine/attention/block_order.h"
 #include "engine/attention/mask/term_params.h"
 #include "engine/core/bit_row.h"
-#include "engine/core/block_order.h"
 #include "engine/core/param_values.h"
 
 #include <algorithm>

@@ -54,14 +54,15 @@ public:
 
     Batch batch(Split split, uint64_t index, int rows) const override {
         requireRows(rows);
-        Batch batch{.rows = rows, .columns = contextLength()};
+        Batch batch;
         for (int at = 0; at < rows; ++at) {
-            const Row row = rowAt(split, index * static_cast<uint64_t>(rows) + static_cast<uint64_t>(at));
-            for (const auto& [to, from] : {std::pair{&batch.inputs, &row.inputs},
-                                           {&batch.targets, &row.targets},
-                                           {&batch.whole, &row.whole},
-                                           {&batch.hidden, &row.hidden}})
-                to->insert(to->end(), from->begin(), from->end());
+            Row row = rowAt(split, index * static_cast<uint64_t>(rows) + static_cast<uint64_t>(at));
+            Batch one{.rows = 1};
+            one[Batch::kInputs] = std::move(row.inputs);
+            one[Batch::kTargets] = std::move(row.targets);
+            one[Batch::kWhole] = std::move(row.whole);
+            one[Batch::kHidden] = std::move(row.hidden);
+            batch.append(one);
         }
         return batch;
     }

@@ -46,12 +46,14 @@ public:
 
     Batch batch(Split split, uint64_t index, int rows) const override {
         requireRows(rows);
-        Batch batch{.rows = rows, .columns = contextLength()};
+        Batch batch;
         for (int row = 0; row < rows; ++row) {
-            const Row masked = rowAt(split, index * static_cast<uint64_t>(rows) + static_cast<uint64_t>(row));
-            batch.inputs.insert(batch.inputs.end(), masked.inputs.begin(), masked.inputs.end());
-            batch.targets.insert(batch.targets.end(), masked.targets.begin(), masked.targets.end());
-            batch.ranks.insert(batch.ranks.end(), masked.ranks.begin(), masked.ranks.end());
+            Row masked = rowAt(split, index * static_cast<uint64_t>(rows) + static_cast<uint64_t>(row));
+            Batch one{.rows = 1};
+            one[Batch::kInputs] = std::move(masked.inputs);
+            one[Batch::kTargets] = std::move(masked.targets);
+            if (!masked.ranks.empty()) one[Batch::kRanks] = std::move(masked.ranks);
+            batch.append(one);
         }
         return batch;
     }

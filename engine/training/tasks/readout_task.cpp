@@ -13,12 +13,11 @@ Batch ReadoutTask::batch(Split split, uint64_t index, int rows) const {
     requireRows(rows);
     const auto count = static_cast<size_t>(rows), width = static_cast<size_t>(contextLength()),
                columns = static_cast<size_t>(columns_);
-    Batch batch{.rows = rows,
-                .columns = columns_,
-                .inputs = std::vector<int32_t>(count * width, Batch::kIgnored),
-                .targets = std::vector<int32_t>(count * columns, Batch::kIgnored),
-                .types = std::vector<int32_t>(count * width, 0),
-                .classes = std::vector<int32_t>(hidesTokens() ? count : 0, Batch::kIgnored)};
+    Batch batch{.rows = rows};
+    batch[Batch::kInputs].assign(count * width, Batch::kIgnored);
+    batch[Batch::kTargets].assign(count * columns, Batch::kIgnored);
+    batch[Batch::kTypes].assign(count * width, 0);
+    if (hidesTokens()) batch[Batch::kClasses].assign(count, Batch::kIgnored);
     for (size_t at = 0; at < count; ++at) {
         const uint64_t number = index * count + at;
         if (split != Split::Train && number >= validationRows_) continue; // beyond the end: no targets
@@ -26,14 +25,14 @@ Batch ReadoutTask::batch(Split split, uint64_t index, int rows) const {
         const auto to = [at](std::vector<int32_t>& values, size_t each) {
             return values.begin() + static_cast<std::ptrdiff_t>(at * each);
         };
-        std::ranges::copy(row.tokens, to(batch.inputs, width));
-        std::ranges::copy(row.types, to(batch.types, width));
-        std::ranges::copy(row.targets, to(batch.targets, columns));
+        std::ranges::copy(row.tokens, to(batch[Batch::kInputs], width));
+        std::ranges::copy(row.types, to(batch[Batch::kTypes], width));
+        std::ranges::copy(row.targets, to(batch[Batch::kTargets], columns));
         if (!row.parents.empty()) {
-            batch.parents.resize(count * width, Batch::kIgnored);
-            std::ranges::copy(row.parents, to(batch.parents, width));
+            batch[Batch::kParents].resize(count * width, Batch::kIgnored);
+            std::ranges::copy(row.parents, to(batch[Batch::kParents], width));
         }
-        if (row.textClass) batch.classes[at] = *row.textClass;
+        if (row.textClass) batch[Batch::kClasses][at] = *row.textClass;
     }
     return batch;
 }

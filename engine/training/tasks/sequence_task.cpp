@@ -32,17 +32,16 @@ TaskSequence SequenceTask::drawFrom(Split split, uint64_t index) const {
 Batch SequenceTask::batch(Split split, uint64_t index, int rows) const {
     requireRows(rows);
     const auto count = static_cast<size_t>(rows), columns = static_cast<size_t>(contextLength());
-    Batch batch{.rows = rows,
-                .columns = contextLength(),
-                .inputs = std::vector<int32_t>(count * columns, end_),
-                .targets = std::vector<int32_t>(count * columns, Batch::kIgnored)};
+    Batch batch{.rows = rows};
+    std::vector<int32_t>&inputs = batch[Batch::kInputs], &targets = batch[Batch::kTargets];
+    inputs.assign(count * columns, end_);
+    targets.assign(count * columns, Batch::kIgnored);
     for (size_t row = 0; row < count; ++row) {
         const TaskSequence sequence = drawFrom(split, index * count + row);
         for (size_t i = 0; i < std::min(columns, sequence.tokens.size()); ++i)
-            batch.inputs[row * columns + i] = sequence.tokens[i];
+            inputs[row * columns + i] = sequence.tokens[i];
         for (const TaskSequence::Answer& answer : sequence.answers)
-            for (size_t i = answer.begin; i < answer.end; ++i)
-                batch.targets[row * columns + i - 1] = sequence.tokens[i];
+            for (size_t i = answer.begin; i < answer.end; ++i) targets[row * columns + i - 1] = sequence.tokens[i];
     }
     return batch;
 }

@@ -35,7 +35,8 @@ public:
     Batch batch(Split split, uint64_t index, int rows) const override {
         requireRows(rows);
         const auto count = static_cast<size_t>(rows), columns = static_cast<size_t>(contextLength());
-        Batch batch{.rows = rows, .columns = contextLength()};
+        Batch batch{.rows = rows};
+        std::vector<int32_t>&inputs = batch[Batch::kInputs], &targets = batch[Batch::kTargets];
         std::vector<int32_t> tokens;
         for (size_t row = 0; row < count; ++row) {
             tokens.clear();
@@ -45,8 +46,8 @@ public:
                 encode(story.text, [&](int32_t id, size_t) { tokens.push_back(id); });
             }
             const auto begin = tokens.begin(), end = begin + static_cast<std::ptrdiff_t>(columns);
-            batch.inputs.insert(batch.inputs.end(), begin, end);
-            batch.targets.insert(batch.targets.end(), begin + 1, end + 1);
+            inputs.insert(inputs.end(), begin, end);
+            targets.insert(targets.end(), begin + 1, end + 1);
         }
         return batch;
     }

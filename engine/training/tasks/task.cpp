@@ -71,19 +71,23 @@ std::vector<std::string> TaskInstance::answerTexts(const Example&, std::span<con
 }
 
 Batch questionsOf(const TaskInstance& task, Split split, uint64_t first, int rows) {
-    Batch batch{.rows = rows, .columns = task.contextLength(), .sourceColumns = task.sourceLength()};
-    batch.inputs.assign(static_cast<size_t>(rows * batch.columns), task.tokenizer().endId().value_or(0));
-    batch.targets.assign(batch.inputs.size(), Batch::kIgnored);
-    batch.sources.assign(static_cast<size_t>(rows * batch.sourceColumns), Batch::kIgnored);
+    Batch batch{.rows = rows};
+    const int columns = task.contextLength();
+    std::vector<int32_t>&inputs = batch[Batch::kInputs], &targets = batch[Batch::kTargets];
+    inputs.assign(static_cast<size_t>(rows * columns), task.tokenizer().endId().value_or(0));
+    targets.assign(inputs.size(), Batch::kIgnored);
+    if (task.sourceLength() > 0)
+        batch[Batch::kSources].assign(static_cast<size_t>(rows * task.sourceLength()), Batch::kIgnored);
     for (int row = 0; row < rows; ++row) {
         const Example example = task.example(split, first + static_cast<uint64_t>(row));
         std::vector<int32_t> tokens = example.prompt;
         tokens.insert(tokens.end(), example.answer.begin(), example.answer.end());
-        std::ranges::copy(example.source, batch.sources.begin() + row * batch.sourceColumns);
-        const auto base = static_cast<size_t>(row * batch.columns);
+        if (!example.source.empty())
+            std::ranges::copy(example.source, batch[Batch::kSources].begin() + row * task.sourceLength());
+        const auto base = static_cast<size_t>(row * columns);
         for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-            batch.inputs[base + i] = tokens[i];
-            if (i + 1 >= example.prompt.size()) batch.targets[base + i] = tokens[i + 1];
+            inputs[base + i] = tokens[i];
+            if (i + 1 >= example.prompt.size()) targets[base + i] = tokens[i + 1];
         }
     }
     return batch;

@@ -6,6 +6,7 @@
 #include "engine/models/text_readout.h"
 #include "engine/models/written_picture.h"
 #include "engine/text/tokenizer.h"
+#include "engine/training/tasks/batch.h"
 #include "engine/training/tasks/task_settings.h"
 
 #include <cstdint>
@@ -17,29 +18,6 @@
 #include <vector>
 
 namespace attn {
-
-/// Rows of token ids with what a model should say of them, as Task::readout defines it: targets[i] is the token that
-/// should follow inputs[i], or that inputs[i] hides, or its class, or kIgnored. A row with one class has it as the only
-/// target, a row with an answer the numbers of its first and last token. A row for a picture has patches instead of
-/// inputs, and its class as the only target.
-struct Batch {
-    static constexpr int32_t kIgnored = -1;
-
-    int rows = 0, columns = 0, sourceColumns = 0;
-    std::vector<int32_t> inputs{};  ///< [rows, context]; kIgnored after the end of a shorter text
-    std::vector<int32_t> targets{}; ///< [rows, columns]
-    std::vector<int32_t> types{};   ///< [rows, context] of token types; empty: all 0
-    std::vector<int32_t> parents{}; ///< [rows, context]: for each word the number of the one above it in its tree, from
-                                    ///< 1; 0 for the root; kIgnored after the last word. Empty: the task has no trees
-    std::vector<int32_t> classes{}; ///< [rows], beside targets that are hidden tokens; empty: the task has none
-    std::vector<int32_t> ranks{};   ///< [rows, context] of places in an order of prediction; empty: the task has none
-    std::vector<int32_t> sources{}; ///< [rows, sourceColumns]; kIgnored after the end of a shorter source
-    // Of a task that hides segments.
-    std::vector<int32_t> whole{};  ///< [rows, context]: the inputs before anything was hidden
-    std::vector<int32_t> hidden{}; ///< [rows, segments]: 1 where a segment is hidden, else 0
-    std::vector<float> patches{};  ///< [rows, patches, values per patch]
-    bool operator==(const Batch&) const = default;
-};
 
 /// A question for greedy generation. For an exact match, the next answer.size() tokens must be the answer. If the task
 /// masks tokens, the answer is what the prompt hides. If it has a source, the prompt is the token that begins a target.

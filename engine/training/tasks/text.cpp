@@ -33,15 +33,15 @@ public:
     Batch batch(Split split, uint64_t index, int rows) const override {
         requireRows(rows);
         const auto count = static_cast<size_t>(rows);
-        Batch batch{.rows = rows,
-                    .columns = contextLength(),
-                    .inputs = std::vector<int32_t>(count * columns(), 0),
-                    .targets = std::vector<int32_t>(count * columns(), Batch::kIgnored)};
+        Batch batch{.rows = rows};
+        std::vector<int32_t>&inputs = batch[Batch::kInputs], &targets = batch[Batch::kTargets];
+        inputs.assign(count * columns(), 0);
+        targets.assign(count * columns(), Batch::kIgnored);
         for (size_t row = 0; row < count; ++row) {
             const std::span<const int32_t> tokens = window(split, index * count + row);
             for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-                batch.inputs[row * columns() + i] = tokens[i];
-                batch.targets[row * columns() + i] = tokens[i + 1];
+                inputs[row * columns() + i] = tokens[i];
+                targets[row * columns() + i] = tokens[i + 1];
             }
         }
         return batch;
@@ -90,8 +90,9 @@ public:
         requireRows(rows);
         const uint64_t first = index * static_cast<uint64_t>(rows), end = rowCount(split).value_or(UINT64_MAX);
         Batch batch = questionsOf(*this, split, first, rows);
-        for (size_t at = 0; at < batch.targets.size(); ++at) // beyond the end there are no targets
-            if (first + at / columns() >= end) batch.targets[at] = Batch::kIgnored;
+        std::vector<int32_t>& targets = batch[Batch::kTargets];
+        for (size_t at = 0; at < targets.size(); ++at) // beyond the end there are no targets
+            if (first + at / columns() >= end) targets[at] = Batch::kIgnored;
         return batch;
     }
 

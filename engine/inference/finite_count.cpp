@@ -1,4 +1,4 @@
-#include "engine/core/finite_count.h"
+#include "engine/inference/finite_count.h"
 
 #include "engine/core/error.h"
 

@@ -1,4 +1,4 @@
-#include "engine/core/block_order.h"
+#include "engine/attention/block_order.h"
 #include "tests/support/catch.h"
 
 #include <vector>
