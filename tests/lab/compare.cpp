@@ -137,7 +137,7 @@ TEST_CASE("lab: a run is compared with itself on all that was given: a second te
     compare(1, {});              // the same model
     compare(3, golden + "bert"); // as another model
     lab.find<QComboBox>("compareWith").setCurrentIndex(0);
-    lab.window().openModel(golden + "t5_gated");
+    lab.window().open(golden + "t5_gated");
     lab.window().bridge().post(SetPromptCommand{{.text = "the cat is small."}});
     lab.window().bridge().post(GenerateCommand{.maxTokens = 4});
     REQUIRE(lab.settle());

@@ -110,8 +110,8 @@ TEST_CASE("lab: the Train panel says in which stage windows grow", "[lab][traini
     CHECK_THAT(lab.find<QLabel>("trainState").text().toStdString(), CONTAINS("Step 20 of 20 · stage 2 of 2"));
     const auto& points = lab.window().workbench().runs().runs().front().points;
     REQUIRE(points.size() == 20);
-    CHECK(points[10].learningRate == Approx(recipe.schedule.at(10)));
-    CHECK(points[10].learningRate < 0.6 * points[9].learningRate);
+    CHECK(points[10]["learning_rate"] == Approx(recipe.schedule.at(10)));
+    CHECK(points[10]["learning_rate"] < 0.6 * points[9]["learning_rate"]);
 }
 
 TEST_CASE("lab: hidden segments are drawn while they train, and samples say which were taken for them",
@@ -401,7 +401,7 @@ TEST_CASE("lab: the loss beside Play is that of the step that is named", "[lab][
         if (step == 0 || !state.text().contains("loss")) return;
         ++seen;
         for (const MetricPoint& point : lab.window().workbench().runs().runs().front().points)
-            if (point.step == step && !state.text().contains(QString("loss %1").arg(point.loss, 0, 'f', 3))) ++wrong;
+            if (point.step == step && !state.text().contains(QString("loss %1").arg(point["loss"], 0, 'f', 3))) ++wrong;
         if (!state.text().contains(QString("Step %1 of 60").arg(step))) ++wrong;
         if (below.mapTo(&lab.window(), QPoint()).y() != place) ++moved;
     });
@@ -421,11 +421,11 @@ TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][
     lab.find<QDoubleSpinBox>("rate").setValue(0.000125);
     REQUIRE(lab.waitFor([&] {
         const auto& points = lab.window().workbench().runs().runs().front().points;
-        return !points.empty() && points.back().learningRate == 0.000125;
+        return !points.empty() && points.back()["learning_rate"] == 0.000125;
     }));
     lab.find<QAbstractButton>("ownRate").setChecked(false);
     REQUIRE(lab.waitFor(
-        [&] { return lab.window().workbench().runs().runs().front().points.back().learningRate != 0.000125; }));
+        [&] { return lab.window().workbench().runs().runs().front().points.back()["learning_rate"] != 0.000125; }));
 }
 
 TEST_CASE("lab: the name of a run loses the step of a former moment when the views follow it again",

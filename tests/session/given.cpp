@@ -119,7 +119,7 @@ TEST_CASE("given: a text that changed step by step is described as one that came
             const auto nodes = static_cast<int>(shown->branches->nodes.size());
             switch (random() % 5) {
             case 0:
-                succeed(session, GoToBranchCommand{1 + static_cast<int>(random()) % (nodes - 1)});
+                succeed(session, GoToBranchCommand{1 + static_cast<int>(random() % static_cast<unsigned>(nodes - 1))});
                 break;
             case 1:
                 succeed(session, TakeTokenCommand{static_cast<int>(random() % 200)}); // often half of a character
