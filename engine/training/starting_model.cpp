@@ -77,6 +77,10 @@ void openText(StartingModel& model, const std::string& path) {
         throw Error({.what = "has no tokenizer.json, which training writes to its folder",
                      .where = path,
                      .hint = "choose a model that has one"});
+    if (model.text->tokenizer() == nullptr)
+        throw Error({.what = fmt::format("training writes tokens, but {}", model.text->tokenizerProblem()),
+                     .where = path,
+                     .hint = "choose a model whose tokenizer this program can read"});
     model.tokenizerJson = readTextFile(tokenizer, kMostTokenizerBytes);
     if (const int tokens = model.text->tokenizer()->vocabularySize(); tokens > config.vocabulary)
         throw Error(

@@ -321,6 +321,18 @@ TEST_CASE("training from a model: the share of a text that its tokens cannot wri
     CHECK(unknownShare("a b", Tokenizer::characters({"a", "?"}, "?")) == 0.5);
 }
 
+TEST_CASE("training from a model: one whose tokenizer cannot be read is refused", "[training]") {
+    const TemporaryFolder folder;
+    fs::copy(fs::path(ATTN_TEST_DIR) / "golden" / "llama", folder.path() / "model");
+    test::writeFile(folder.path() / "model" / "tokenizer.json", R"({"model": {"type": "Chars"}})");
+    test::writeFile(folder.path() / "text.txt", std::string(2000, 'a'));
+    Recipe recipe = suggestedRecipe(taskNamed("text"), (folder.path() / "model").string());
+    recipe.settings.text = folder.path() / "text.txt";
+    recipe.settings.tokens = kModelTokens;
+    CHECK_THAT(sentenceOf([&] { Trainer(recipe, onOneThread()); }),
+               CONTAINS("training writes tokens, but ") && CONTAINS("choose a model whose tokenizer"));
+}
+
 TEST_CASE("training from a model: what cannot be trained further is refused in a sentence", "[training]") {
     Start start;
     const auto sentence = [&](const std::string& task, const std::string& model, double context = 0) {
