@@ -39,7 +39,7 @@ public:
         : weights_(path), names_(weights_.names()), family_(languageFamily(weights_, names_)),
           config_(configIn(family_, reader(), names_)), configText_(weights_.config().dump(2)),
           dtype_(weights_.dtype()),
-          rules_(GenerationRules::read(weights_.folder(), weights_.config(), config_.vocabulary, family_.lastToken)) {
+          rules_(GenerationRules::read(weights_.folder(), weights_.config(), config_.vocabulary)) {
         verifyChecksums(weights_.folder(), kModelFiles);
         std::error_code error;
         config_.name = folderTitle(std::filesystem::weakly_canonical(weights_.folder(), error));

@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/io/json_file.h"
+#include "engine/models/class_tokens.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,11 +63,16 @@ public:
         const json* value = find(field);
         if (value == nullptr) return {};
         std::vector<int> ids;
+        json wrong = json::array();
         for (const json& id : value->is_array() ? *value : json::array({*value}))
             if (isToken(id))
                 ids.push_back(id.get<int>());
             else if (id != -1) // some files write it for "none"
-                complain(field, id, fmt::format("a token of the {} in the vocabulary", vocabulary_));
+                wrong.push_back(id);
+        if (!wrong.empty())
+            complain(
+                field, wrong.size() == 1 ? wrong.front() : wrong,
+                fmt::format("{} of the {} in the vocabulary", wrong.size() == 1 ? "a token" : "tokens", vocabulary_));
         return ids;
     }
     std::optional<int> token(const char* field) {
@@ -97,6 +103,11 @@ private:
     GenerationRules& rules_;
     int64_t vocabulary_;
 };
+
+ClassTokens usualTokens(const json& config) {
+    const auto type = config.find("model_type");
+    return type != config.end() && type->is_string() ? classTokensOf(type->get<std::string>()) : ClassTokens{};
+}
 
 /// Fields that change which tokens are written and that this program does not obey, with the values that change
 /// nothing.
@@ -181,15 +192,14 @@ std::string GenerationRules::Choice::text() const {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-GenerationRules GenerationRules::read(const std::filesystem::path& folder, const json& config, int64_t vocabulary,
-                                      std::optional<int> lastToken) {
+GenerationRules GenerationRules::read(const std::filesystem::path& folder, const json& config, int64_t vocabulary) {
     GenerationRules rules;
     const std::filesystem::path path = folder / "generation_config.json";
     json own;
     std::error_code error;
     if (std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
         try {
-            own = readJsonFile(path);
+            own = readJsonFile(path, rules.warnings);
             if (!own.is_object())
                 rules.warnings.emplace_back("generation_config.json is no object; config.json counts in its place");
         } catch (const Error& failure) {
@@ -205,16 +215,20 @@ GenerationRules GenerationRules::read(const std::filesystem::path& folder, const
     rules.stopTokens = fields.tokens("eos_token_id");
     if (isOwnFile && fields.find("eos_token_id") == nullptr)
         rules.stopTokens = Fields(config, rules, vocabulary).tokens("eos_token_id");
+    // A class of transformers brings its own where config.json does not have the field, not even as null.
+    const ClassTokens usual = isOwnFile ? ClassTokens{} : usualTokens(config);
+    const auto isUsual = [&](const char* field, const std::optional<int>& token) {
+        return token && *token < vocabulary && !from.contains(field);
+    };
+    if (isUsual("eos_token_id", usual.end)) rules.stopTokens = {*usual.end};
     if (isOwnFile) rules.startToken = fields.token("decoder_start_token_id");
     rules.firstToken = fields.token("forced_bos_token_id");
     // How older configs of BART say it.
     if (const json* forced = fields.find("force_bos_token_to_be_generated");
         !rules.firstToken && forced != nullptr && *forced == true)
-        rules.firstToken = fields.token("bos_token_id");
+        rules.firstToken = isUsual("bos_token_id", usual.begin) ? usual.begin : fields.token("bos_token_id");
     rules.lastTokens = fields.tokens("forced_eos_token_id");
-    // A class of transformers brings its own where config.json does not have the field, not even as null.
-    if (!isOwnFile && lastToken && *lastToken < vocabulary && !from.contains("forced_eos_token_id"))
-        rules.lastTokens = {*lastToken};
+    if (isUsual("forced_eos_token_id", usual.lastEnd)) rules.lastTokens = {*usual.lastEnd};
     rules.barred = fields.sequences("bad_words_ids");
     std::erase_if(rules.barred, [&](const std::vector<int>& words) { // a text may always end
         return words.size() == 1 && std::ranges::count(rules.stopTokens, words.front()) > 0;

@@ -40,9 +40,7 @@ struct GenerationRules {
     std::vector<std::string> warnings{}; ///< fields that are not obeyed
 
     /// Reads the rules of a folder. @param config config.json  @param vocabulary ids from here on are no tokens
-    /// @param lastToken see ModelFamily::lastToken
-    static GenerationRules read(const std::filesystem::path& folder, const nlohmann::json& config, int64_t vocabulary,
-                                std::optional<int> lastToken = {});
+    static GenerationRules read(const std::filesystem::path& folder, const nlohmann::json& config, int64_t vocabulary);
 };
 
 } // namespace attn
