@@ -14,6 +14,7 @@
 #include "engine/text/utf8.h"
 #include "engine/training/composed_start.h"
 #include "engine/training/tasks/catalogue.h"
+#include "engine/training/tasks/image_data.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -270,6 +271,10 @@ std::string unknownWarning(const Recipe& recipe) {
     return fmt::format("The model's tokens cannot write {:.0f} % of the characters of this text; the model learns "
                        "nothing of them. Choose another text, or other tokens for it.",
                        share * 100);
+}
+
+std::string dataWarning(const Recipe& recipe) {
+    return recipe.settings.data.empty() ? unknownWarning(recipe) : picturesWarning(recipe.settings.data);
 }
 
 std::vector<float> readDense(const ReadStored& stored, const std::string& parameter, const Shape& shape) {

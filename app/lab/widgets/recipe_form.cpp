@@ -417,8 +417,8 @@ void RecipeForm::settle() {
 void RecipeForm::warnOfUnknown() {
     const Recipe asked = recipe_.value_or(Recipe{});
     const auto subject = [](const Recipe& recipe) {
-        return std::tuple(recipe.start.model, recipe.settings.text, recipe.settings.tokens, recipe.task,
-                          recipe.architecture.attention);
+        return std::tuple(recipe.start.model, recipe.settings.text, recipe.settings.data, recipe.settings.tokens,
+                          recipe.task, recipe.architecture.attention);
     };
     if (subject(std::exchange(warned_, asked)) == subject(asked)) return;
     showSentence(warning_, {});
@@ -426,7 +426,8 @@ void RecipeForm::warnOfUnknown() {
     if (const std::string warning = emptyRowsWarning(asked.architecture); !warning.empty())
         return showSentence(warning_, QString::fromStdString(warning));
     reading_.start<std::string>(
-        asked.settings.text.string(), [asked](const std::atomic<bool>&) { return unknownWarning(asked); },
+        (asked.settings.text.empty() ? asked.settings.data : asked.settings.text).string(),
+        [asked](const std::atomic<bool>&) { return dataWarning(asked); },
         [this](const std::variant<std::string, Failure>& found) { // a text that cannot be read is refused by training
             if (const auto* sentence = std::get_if<std::string>(&found); sentence && !sentence->empty())
                 showSentence(warning_, QString::fromStdString(*sentence));
