@@ -118,8 +118,10 @@ private:
                 tables.push_back(recipeOf(family_, config_, parameter, names_).source);
         noteReadout(tables.front());
         leftOut_ = {.tensors = unreadTensors(weights_, used, family_.leftovers, tables),
+                    .repeats = weights_.repeats(),
                     .fields = unreadFields(weights_.config(), weights_.fieldLog()),
                     .files = weights_.otherFiles()};
+        std::ranges::copy(weights_.warnings(), std::back_inserter(warnings_));
         std::ranges::move(sentencesOf(leftOut_), std::back_inserter(warnings_));
     }
 
