@@ -15,6 +15,7 @@
 #include <array>
 #include <cctype>
 #include <fstream>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -292,11 +293,11 @@ void WeightSource::addAliases() {
 }
 
 void WeightSource::listOtherFiles(bool onlyAdapters) {
+    std::set<std::string> open;
+    for (const SafetensorsFile& file : files_) open.insert(file.path().filename().string());
     for (const fs::path& entry : listing(folder_)) {
         const std::string name = entry.filename().string();
-        const bool isOpen = std::ranges::any_of(
-            files_, [&](const SafetensorsFile& file) { return file.path().filename() == entry.filename(); });
-        if (isOpen || name == kOptimizerFile) continue;
+        if (open.contains(name) || name == kOptimizerFile) continue;
         const bool isAdapter = name.starts_with(kAdapterConfig) || name.starts_with("adapter_model.");
         if (isAdapter || (!onlyAdapters && (entry.extension() == ".gguf" ||
                                             (entry.extension() == ".safetensors" && holdsWeights(entry)))))

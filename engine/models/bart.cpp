@@ -1,6 +1,6 @@
-#include "engine/models/class_tokens.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
+#include "engine/models/generation_rules.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/trainable_family.h"

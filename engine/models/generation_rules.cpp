@@ -3,7 +3,6 @@
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/io/json_file.h"
-#include "engine/models/class_tokens.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -174,6 +173,29 @@ void readChoice(Fields& fields, GenerationRules& rules, bool isOwnFile) {
 }
 
 } // namespace
+
+ClassTokens classTokensOf(std::string_view modelType) {
+    constexpr ClassTokens gpt2{.begin = 50256, .end = 50256}, llama{.begin = 1, .end = 2},
+        roberta{.begin = 0, .end = 2, .padding = 1}, bert{.padding = 0};
+    static constexpr std::array<std::pair<std::string_view, ClassTokens>, 15> kClasses{
+        {{"gpt2", gpt2},
+         {"gpt_neo", gpt2},
+         {"gpt_neox", {.begin = 0, .end = 2}},
+         {"llama", llama},
+         {"mistral", llama},
+         {"bert", bert},
+         {"distilbert", bert},
+         {"roberta", roberta},
+         {"xlm-roberta", roberta},
+         {"camembert", roberta},
+         {"xlnet", {.begin = 1, .end = 2, .padding = 5}},
+         {"t5", {.end = 1, .padding = 0}},
+         {"mt5", {.end = 1, .padding = 0, .start = 0}},
+         {"bart", {.begin = 0, .end = 2, .padding = 1, .start = 2, .lastEnd = 2}},
+         {"marian", {.end = 0, .padding = 58100, .start = 58100, .lastEnd = 0}}}};
+    const auto found = std::ranges::find(kClasses, modelType, [](const auto& entry) { return entry.first; });
+    return found == kClasses.end() ? ClassTokens{} : found->second;
+}
 
 std::string GenerationRules::Choice::text() const {
     std::vector<std::string> parts;

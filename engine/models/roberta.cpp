@@ -1,7 +1,7 @@
 #include "engine/models/bert.h"
-#include "engine/models/class_tokens.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
+#include "engine/models/generation_rules.h"
 
 #include <fmt/format.h>
 

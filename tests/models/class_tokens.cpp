@@ -1,6 +1,5 @@
 #include "tests/models/model_folder.h"
 
-#include "engine/models/class_tokens.h"
 #include "engine/models/generation_rules.h"
 #include "engine/models/model_source.h"
 
