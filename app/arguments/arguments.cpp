@@ -2,6 +2,7 @@
 
 #include "app/arguments/help_page.h"
 #include "app/arguments/numbers.h"
+#include "engine/core/quoting.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -284,6 +285,10 @@ std::optional<Reply> Command::parse(std::vector<std::string> arguments) {
             arguments[at].pop_back();
             arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(++at), std::string());
         }
+    const auto mistake = [this](const std::string& what) {
+        return Reply{fmt::format("{0}: {1}\nSee: {0} --help\n", chosen().path_, printableLines(withShortQuotes(what))),
+                     kWrongArguments};
+    };
     std::ranges::reverse(arguments); // CLI11 takes them from the back
     try {
         app_->parse(std::move(arguments));
@@ -294,12 +299,10 @@ std::optional<Reply> Command::parse(std::vector<std::string> arguments) {
     } catch (const CLI::ExtrasError&) {
         const std::vector<std::string> rest = app_->remaining(true);
         const bool isCommand = &chosen() == this && !subcommands_.empty() && !rest.front().starts_with('-');
-        return Reply{fmt::format("{0}: {1}\nSee: {0} --help\n", chosen().path_,
-                                 isCommand ? fmt::format("there is no command \"{}\"", rest.front())
-                                           : fmt::format("unexpected argument: {}", fmt::join(rest, " "))),
-                     kWrongArguments};
+        return mistake(isCommand ? fmt::format("there is no command \"{}\"", rest.front())
+                                 : "unexpected argument: " + shortened(fmt::format("{}", fmt::join(rest, " "))));
     } catch (const CLI::ParseError& error) {
-        return Reply{fmt::format("{0}: {1}\nSee: {0} --help\n", chosen().path_, error.what()), kWrongArguments};
+        return mistake(error.what());
     }
     if (const Command& command = chosen(); !command.act_ && !command.subcommands_.empty())
         return Reply{fmt::format("{0}: name a command\nSee: {0} --help\n", command.path_), kWrongArguments};

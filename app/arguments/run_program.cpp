@@ -1,5 +1,7 @@
 #include "app/arguments/run_program.h"
 
+#include "engine/core/quoting.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -36,7 +38,7 @@ int runProgram(const std::string& program, const std::function<int()>& work) {
                               "them elsewhere",
                               unwritten ? ": " + unwritten.message() : std::string());
     if (mistake.empty()) return code;
-    std::fputs(fmt::format("{}: {}\n", program, mistake).c_str(), stderr);
+    std::fputs(fmt::format("{}: {}\n", program, printableLines(mistake)).c_str(), stderr);
     return kFailed;
 }
 

@@ -63,6 +63,13 @@ nlohmann::json fieldsOf(const LeftOut& leftOut) {
     return fields;
 }
 
+nlohmann::json repeatsOf(const LeftOut& leftOut) {
+    nlohmann::json repeats = nlohmann::json::array();
+    for (const WeightSource::Repeat& each : leftOut.repeats)
+        repeats.push_back({{"name", each.tensor}, {"file", each.file}, {"used", each.used}});
+    return repeats;
+}
+
 void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& path, const std::string& example) {
     const Site& first = info.structure.sites.front();
     nlohmann::json json{{"name", info.name},
@@ -88,6 +95,7 @@ void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                         {"settings", settingsOf(info)},
                         {"unusedFields", fieldsOf(info.leftOut)},
                         {"unusedTensors", info.leftOut.tensors},
+                        {"repeatedTensors", repeatsOf(info.leftOut)},
                         {"unusedFiles", info.leftOut.files},
                         {"warnings", info.warnings}};
     if (info.readsPictures())

@@ -228,7 +228,11 @@ std::vector<int> PromptOptions::encodeSource(const LanguageModel& model) const {
 std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
     if (model.config().hasEncoder() && !tokens) {
         std::vector<int> target{static_cast<int>(model.config().startToken)};
-        if (text && model.tokenizer())
+        if (text && !model.tokenizer())
+            throw Error({.what = noTokenizer(model),
+                         .where = model.info().name,
+                         .hint = "give token ids, for example --tokens 1,2,3"});
+        if (text)
             std::ranges::copy(readText(*model.tokenizer(), *text, std::nullopt, false).ids, std::back_inserter(target));
         return target;
     }

@@ -262,7 +262,7 @@ int train(const TrainOptions& options) {
                trainer.device().name(), trainer.kernelCount(), static_cast<double>(trainer.arenaBytes()) / (1 << 20));
     if (const std::string sentence = trainer.objective().startSentence(); !sentence.empty() && !options.resumes)
         report("{}\n", sentence);
-    for (const std::string& warning : {unknownWarning(recipe), emptyRowsWarning(trainer.recipe().architecture)})
+    for (const std::string& warning : {dataWarning(recipe), emptyRowsWarning(trainer.recipe().architecture)})
         if (!warning.empty()) report("warning: {}\n", warning);
     stopOnSignals();
     std::optional<Failure> problem; // the one that was reported last

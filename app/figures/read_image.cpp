@@ -1,6 +1,8 @@
 #include "app/figures/read_image.h"
 
+#include "app/figures/decoder_words.h"
 #include "engine/core/error.h"
+#include "engine/io/picture_count.h"
 #include "engine/io/picture_formats.h"
 #include "engine/io/whole_picture.h"
 
@@ -59,16 +61,38 @@ QImage withItsGrey(QImage image) {
     return image;
 }
 
-/// What is wrong with a picture that can be read. @throws Error as damageIn()
-std::string damageOf(QImageReader& reader, const std::string& name) {
+std::span<const std::byte> bytesOf(const QByteArray& bytes) {
+    return std::as_bytes(std::span(bytes.constData(), static_cast<size_t>(bytes.size())));
+}
+
+/// The whole file; empty if it is very large.
+QByteArray contentOf(QImageReader& reader) {
     constexpr qint64 kMostBytes = qint64{1} << 28;
     QIODevice& device = *reader.device();
     if (device.size() > kMostBytes) return {};
     const QByteArray bytes = device.readAll();
     device.seek(0);
+    return bytes;
+}
+
+/// What is wrong with a picture that can be read. @throws Error as damageIn()
+std::string damageOf(QImageReader& reader, const QByteArray& bytes, const std::string& name) {
     if (bytes.startsWith("\xff\xd8")) // whose decoder says nothing on its own
         if (const QSize size = reader.size(); qint64{size.width()} * size.height() > kMostPicturePixels) return {};
-    return damageIn(std::as_bytes(std::span(bytes.constData(), static_cast<size_t>(bytes.size()))), name);
+    return damageIn(bytesOf(bytes), name);
+}
+
+/// Chooses the picture of a file that holds several, as Pillow does: the largest of an icon, else the first.
+/// @return what to say of it; empty: the file holds one
+std::string chosenOf(QImageReader& reader, const QByteArray& bytes) {
+    const int64_t count = picturesIn(bytesOf(bytes));
+    if (count < 2) return {};
+    const bool isIcon = bytes.startsWith(QByteArray("\0\0\1\0", 4));
+    if (isIcon) reader.jumpToImage(static_cast<int>(largestPicture(bytesOf(bytes))));
+    return ReadImageText::tr("The file holds %1 pictures. The model reads the %2, as timm and transformers do")
+        .arg(count)
+        .arg(isIcon ? ReadImageText::tr("largest") : ReadImageText::tr("first"))
+        .toStdString();
 }
 
 std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where) {
@@ -81,26 +105,37 @@ std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where)
     Q_UNUSED(isSet)
     reader.setAutoTransform(true);
     reader.setDecideFormatFromContent(true);
+    const QByteArray bytes = contentOf(reader);
     std::string damage;
     try { // first: libpng writes to standard error
-        damage = damageOf(reader, where.toStdString());
+        damage = damageOf(reader, bytes, where.toStdString());
     } catch (const Error& error) {
         return Failure{.what = error.message(), .where = error.where(), .hint = error.hint()};
     }
-    if (!reader.canRead())
+    const DecoderWords words;
+    const bool isKnown = reader.canRead();
+    if (bytes.startsWith("II") || bytes.startsWith("MM")) DecoderWords::listenToTiff();
+    if (!isKnown)
         return failure(ReadImageText::tr("the file is not a picture in a known format"),
                        "use one of these formats: " + formats());
     if (const QSize size = reader.size(); size.isValid()) // some formats know it only after decoding
         if (const QString objection = objectionTo(size); !objection.isEmpty())
             return failure(objection, "make it smaller");
+    const std::string choice = chosenOf(reader, bytes);
     const QImage image = reader.read();
     if (image.isNull())
-        return failure(ReadImageText::tr("the picture is damaged: %1").arg(reader.errorString()),
+        return failure(ReadImageText::tr("the picture is damaged: %1")
+                           .arg(words.first().empty() ? reader.errorString() : QString::fromStdString(words.first())),
                        "fetch the file again");
+    if (damage.empty() && !words.ofPixels().empty())
+        damage = ReadImageText::tr("The file is damaged: some of its pixels may be wrong (%1)")
+                     .arg(QString::fromStdString(words.ofPixels()))
+                     .toStdString();
     if (const QString objection = objectionTo(image.size()); !objection.isEmpty())
         return failure(objection, "make it smaller");
     Image result = imageFrom(withItsGrey(image));
-    if (!damage.empty()) result.remark = damage + (result.remark.empty() ? "" : ". " + result.remark);
+    for (const std::string& before : {choice, damage})
+        if (!before.empty()) result.remark = before + (result.remark.empty() ? "" : ". " + result.remark);
     return result;
 }
 

@@ -10,7 +10,8 @@ namespace {
 /// The fields may quote a file of any content and length.
 Error::Fields& makePrintable(Error::Fields& fields) {
     constexpr size_t kMostBytes = 4000; // more than the longest list of names that a hint gives
-    for (std::string* text : {&fields.what, &fields.where, &fields.hint}) *text = printable(*text, kMostBytes);
+    fields.where = printable(shortened(fields.where), kMostBytes);
+    for (std::string* text : {&fields.what, &fields.hint}) *text = printable(withShortQuotes(*text), kMostBytes);
     return fields;
 }
 

@@ -18,6 +18,13 @@ std::string printable(std::string_view text, size_t most = kMostQuotedBytes);
 /// printable() of a whole text, which keeps its lines and tabs: for a terminal.
 std::string printableLines(std::string_view text);
 
+/// The bytes of an argument or a path that a message shows.
+inline constexpr size_t kMostShownBytes = 200;
+/// The beginning and the end of a text of more than kMostShownBytes, with "..." between them.
+std::string shortened(std::string_view text);
+/// Shortens what a message quotes: each text between double quotes, and each word.
+std::string withShortQuotes(std::string_view message);
+
 /// A number for readers: 46040 as "46,040".
 std::string groupDigits(size_t number);
 

@@ -4,6 +4,8 @@
 #include "engine/data/draws.h"
 #include "engine/io/decode_image.h"
 #include "engine/io/idx.h"
+#include "engine/io/input_file.h"
+#include "engine/io/picture_count.h"
 #include "engine/io/refuse_file.h"
 #include "engine/io/resample.h"
 #include "engine/system/folder.h"
@@ -230,6 +232,35 @@ ImageData readPictures(const fs::path& folder, const ImageSize& size) {
     addPictures(data, folder, 0, false, false);
     requireSplits(data, folder);
     return data;
+}
+
+std::string picturesWarning(const fs::path& folder) {
+    constexpr uint64_t kBeginning = 4096; // what a PNG file says of itself comes before its pixels
+    size_t all = 0, animated = 0, transparent = 0;
+    const auto look = [&](const fs::path& each) {
+        for (const fs::path& path : sortedEntries(each, false)) {
+            const InputFile file(path);
+            std::vector<std::byte> head(std::min(file.sizeBytes(), kBeginning));
+            file.read(0, head);
+            ++all;
+            animated += picturesIn(head) > 1 ? 1 : 0;
+            transparent += mayBeTransparent(head) ? 1 : 0;
+        }
+    };
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) return {};
+    look(folder);
+    for (const fs::path& part : sortedEntries(folder, true)) {
+        look(part);
+        for (const fs::path& inner : sortedEntries(part, true)) look(inner);
+    }
+    std::string text;
+    const auto add = [&](size_t count, const char* what) {
+        if (count > 0) text += fmt::format("{}{} of {} files {}.", text.empty() ? "" : " ", count, all, what);
+    };
+    add(animated, "are animations: training reads the first picture of each");
+    add(transparent, "may have transparent pixels: training reads the colours that they store");
+    return text;
 }
 
 } // namespace attn

@@ -35,4 +35,8 @@ ImageData readImageData(const std::filesystem::path& folder, const ImageSize& si
 /// The same, for tasks that need no classes: a folder that holds pictures itself has one class, "picture".
 ImageData readPictures(const std::filesystem::path& folder, const ImageSize& size);
 
+/// A sentence for people if PNG files of a folder of pictures are animations, or may be transparent; else empty. Looks
+/// at the beginnings of the files.
+std::string picturesWarning(const std::filesystem::path& folder);
+
 } // namespace attn

@@ -119,8 +119,11 @@ void addLeftOut(const LeftOut& leftOut, std::vector<ModelSetting>& settings) {
     std::vector<std::string> fields;
     for (const LeftOut::Field& field : leftOut.fields) fields.push_back(field.path + " " + field.value);
     settings.push_back({"Fields left out", fields.empty() ? "" : listed(fields), fields.empty() ? "none" : "not used"});
-    settings.push_back({"Tensors left out", leftOut.tensors.empty() ? "" : listed(leftOut.tensors),
-                        leftOut.tensors.empty() ? "none" : "not used"});
+    std::vector<std::string> tensors = leftOut.tensors;
+    for (const WeightSource::Repeat& each : leftOut.repeats)
+        tensors.push_back(fmt::format("{} of {}", each.tensor, each.file));
+    settings.push_back(
+        {"Tensors left out", tensors.empty() ? "" : listed(tensors), tensors.empty() ? "none" : "not used"});
     settings.push_back({"Files left out", leftOut.files.empty() ? "" : listed(leftOut.files),
                         leftOut.files.empty() ? "none" : "not used"});
 }

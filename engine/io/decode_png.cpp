@@ -47,6 +47,10 @@ template <class Step> bool ran(Png& png, const Step& step) {
     return true;
 }
 
+void require(const Png& png, const std::string& name, bool isDone) {
+    if (!isDone) refusePicture(name, std::string("cannot be decoded: ") + png.message.data());
+}
+
 /// Makes libpng turn every kind of pixel into red, green and blue of 8 bits, as Pillow does: without transparency, and
 /// with the higher byte of 16 bits.
 void askForColours(png_structp png, png_infop info) {
@@ -58,24 +62,34 @@ void askForColours(png_structp png, png_infop info) {
     png_read_update_info(png, info);
 }
 
+/// Reads what stands before the pixels.
+void readHeader(Png& state, const std::string& name) {
+    require(state, name, ran(state, [&] {
+                state.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, fail, ignore);
+                if (state.png != nullptr) state.info = png_create_info_struct(state.png);
+                if (state.info == nullptr) return;
+                png_set_read_fn(state.png, &state, readNext);
+                png_read_info(state.png, state.info);
+            }));
+    if (state.info == nullptr) refusePicture(name, "cannot be decoded: there is not enough memory", "close programs");
+}
+
+ImageSize sizeIn(const Png& state) {
+    return {png_get_image_height(state.png, state.info), png_get_image_width(state.png, state.info)};
+}
+
 } // namespace
+
+ImageSize pngSize(std::span<const std::byte> file, const std::string& name) {
+    Png state(file);
+    readHeader(state, name);
+    return sizeIn(state);
+}
 
 Image decodePng(std::span<const std::byte> file, const std::string& name) {
     Png state(file);
-    const auto require = [&](bool isDone) {
-        if (!isDone) refusePicture(name, std::string("cannot be decoded: ") + state.message.data());
-    };
-    require(ran(state, [&] {
-        state.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, fail, ignore);
-        if (state.png != nullptr) state.info = png_create_info_struct(state.png);
-        if (state.info == nullptr) return;
-        png_set_read_fn(state.png, &state, readNext);
-        png_read_info(state.png, state.info);
-    }));
-    if (state.info == nullptr) refusePicture(name, "cannot be decoded: there is not enough memory", "close programs");
-    Image image{.height = png_get_image_height(state.png, state.info),
-                .width = png_get_image_width(state.png, state.info),
-                .rgb = {}};
+    readHeader(state, name);
+    Image image{.height = sizeIn(state).height, .width = sizeIn(state).width, .rgb = {}};
     constexpr int64_t kMostDeflated = 1032, kPixelsPerByte = 8; // what deflate makes of a byte; pixels of one bit
     requirePictureSize(name, image.size(), static_cast<int64_t>(file.size()) * kMostDeflated * kPixelsPerByte);
 
@@ -83,12 +97,13 @@ Image decodePng(std::span<const std::byte> file, const std::string& name) {
     const auto rowBytes = static_cast<size_t>(image.width) * 3;
     std::vector<png_bytep> rows;
     for (size_t at = 0; at < image.rgb.size(); at += rowBytes) rows.push_back(image.rgb.data() + at);
-    require(ran(state, [&] {
-        askForColours(state.png, state.info);
-        if (png_get_rowbytes(state.png, state.info) != rowBytes) fail(state.png, "its pixels are of an unknown kind");
-        png_read_image(state.png, rows.data());
-        png_read_end(state.png, nullptr);
-    }));
+    require(state, name, ran(state, [&] {
+                askForColours(state.png, state.info);
+                if (png_get_rowbytes(state.png, state.info) != rowBytes)
+                    fail(state.png, "its pixels are of an unknown kind");
+                png_read_image(state.png, rows.data());
+                png_read_end(state.png, nullptr);
+            }));
     return image;
 }
 

@@ -1,10 +1,13 @@
 #include "engine/io/json_file.h"
 
+#include "engine/core/quoting.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json_events.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,7 @@ class TreeBuilder : public JsonEvents {
 public:
     explicit TreeBuilder(const std::string& file) : JsonEvents(file, "the file") {}
     nlohmann::json take() { return std::move(root_); }
+    const std::vector<std::string>& repeated() const { return repeated_; }
 
 private:
     void onBegin(bool isObject) override {
@@ -28,15 +32,20 @@ private:
     nlohmann::json& add(nlohmann::json value) {
         if (++count_ > kMostJsonValues)
             refuse(fmt::format("the file holds more than {} values", kMostJsonValues), "choose a smaller file");
+        if (!open_.empty() && open_.back()->is_object() && open_.back()->contains(key_) &&
+            repeated_.size() < kMostRepeated && std::ranges::find(repeated_, key_) == repeated_.end())
+            repeated_.push_back(key_);
         nlohmann::json& place = open_.empty()              ? root_
                                 : open_.back()->is_array() ? open_.back()->emplace_back()
                                                            : (*open_.back())[key_];
         return place = std::move(value);
     }
 
+    static constexpr size_t kMostRepeated = 8; ///< that are remembered
     nlohmann::json root_;
     std::vector<nlohmann::json*> open_; ///< from the root to the list or object that is being read
     std::string key_;
+    std::vector<std::string> repeated_;
     size_t count_ = 0;
 };
 
@@ -44,14 +53,25 @@ private:
 
 bool isGitLfsPointer(std::string_view text) { return text.starts_with("version https://git-lfs"); }
 
-nlohmann::json parseJson(std::string_view text, const std::string& file) {
+nlohmann::json parseJson(std::string_view text, const std::string& file, std::vector<std::string>* repeated) {
     TreeBuilder tree(file);
     tree.parse(text);
+    if (repeated != nullptr) *repeated = tree.repeated();
     return tree.take();
 }
 
 nlohmann::json readJsonFile(const std::filesystem::path& path) {
     return parseJson(readTextFile(path, kMostJsonBytes), path.string());
+}
+
+nlohmann::json readJsonFile(const std::filesystem::path& path, std::vector<std::string>& warnings) {
+    std::vector<std::string> repeated;
+    nlohmann::json json = parseJson(readTextFile(path, kMostJsonBytes), path.string(), &repeated);
+    for (std::string& key : repeated) key = inQuotes(key);
+    if (!repeated.empty())
+        warnings.push_back(fmt::format("{} gives {} more than once; the last value counts", path.filename().string(),
+                                       fmt::join(repeated, ", ")));
+    return json;
 }
 
 std::string shownJson(const nlohmann::json& value) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace attn {
 
@@ -23,12 +24,16 @@ bool isGitLfsPointer(std::string_view text);
 
 /// Parses JSON of at most kMostJsonValues values, nested at most kDeepestJson deep, in linear time. Of a repeated key,
 /// the last value counts.
-/// @param file name for messages  @throws Error naming the file and the position of the mistake
-nlohmann::json parseJson(std::string_view text, const std::string& file);
+/// @param file     name for messages
+/// @param repeated gets the keys that an object has more than once, each once
+/// @throws Error naming the file and the position of the mistake
+nlohmann::json parseJson(std::string_view text, const std::string& file, std::vector<std::string>* repeated = nullptr);
 
 /// Parses a JSON file of at most kMostJsonBytes, with the limits of parseJson().
 /// @throws Error naming the file and the position of the mistake
 nlohmann::json readJsonFile(const std::filesystem::path& path);
+/// The same. @param warnings gets a sentence that names repeated keys, if there are any
+nlohmann::json readJsonFile(const std::filesystem::path& path, std::vector<std::string>& warnings);
 
 /// The beginning of a value's JSON, for messages.
 std::string shownJson(const nlohmann::json& value);

@@ -22,6 +22,8 @@ void requirePictureSize(const std::string& name, const ImageSize& size, int64_t 
 
 // Each of these decodes a whole file of one format to red, green and blue, as the pixels are stored. Transparent pixels
 // keep their stored colours. They throw Error naming the file and the reason.
+/// The size that the header of a PNG file gives, which is checked. @throws Error
+ImageSize pngSize(std::span<const std::byte> file, const std::string& name);
 Image decodePng(std::span<const std::byte> file, const std::string& name);
 Image decodeJpeg(std::span<const std::byte> file, const std::string& name);
 Image decodePpm(std::span<const std::byte> file, const std::string& name);

@@ -15,6 +15,7 @@
 #include <array>
 #include <cctype>
 #include <fstream>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -130,6 +131,24 @@ fs::path currentSnapshot(const fs::path& folder) {
     return folder;
 }
 
+/// The name of the file of each tensor that an index lists. @param warnings gets what is unclear in it
+std::map<std::string, std::string> shardsOf(const fs::path& index, std::vector<std::string>& warnings) {
+    const auto refuse = [&](const std::string& what) {
+        throw Error({.what = what, .where = index.string(), .hint = "fetch the file again"});
+    };
+    const nlohmann::json json = readJsonFile(index, warnings);
+    if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object())
+        refuse("has no \"weight_map\"");
+    std::map<std::string, std::string> shards;
+    for (const auto& [tensor, shard] : json["weight_map"].items()) {
+        if (!shard.is_string() || fs::path(shard.get<std::string>()).extension() != ".safetensors" ||
+            shard.get<std::string>().find('/') != std::string::npos)
+            refuse(fmt::format("names {} as the shard of tensor {}", shownJson(shard), inQuotes(tensor)));
+        shards.emplace(tensor, shard.get<std::string>());
+    }
+    return shards;
+}
+
 /// The folder that holds config.json: the path itself, a file's folder, or the current snapshot of a cache.
 fs::path modelFolder(const fs::path& path) {
     if (!isThere(path))
@@ -182,68 +201,80 @@ WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
             {.what = fmt::format("this folder is no model: it has no config.json; it holds {}", contentsOf(folder_)),
              .where = folder_.string(),
              .hint = "choose the folder that holds config.json and model.safetensors together"});
-    config_ = std::make_shared<const nlohmann::json>(readJsonFile(configFile()));
+    config_ = std::make_shared<const nlohmann::json>(readJsonFile(configFile(), warnings_));
     if (!config_->is_object())
         throw Error({.what = "is not a JSON object", .where = configFile(), .hint = "fetch the file again"});
 
-    const fs::path whole = folder_ / "model.safetensors", index = folder_ / "model.safetensors.index.json";
-    if (path.extension() == ".safetensors" && !fs::is_directory(path, error) && !isThere(index)) {
-        addFile(path);
-    } else if (isThere(whole)) {
-        addFile(whole);
-    } else if (isThere(index)) {
-        openShards(index);
-    } else {
-        throw Error(
-            isThere(folder_ / "pytorch_model.bin")
-                ? Error::Fields{.what = "pytorch_model.bin can run code, so it is not opened",
-                                .where = folder_.string(),
-                                .hint = kSaveSafely}
-                : Error::Fields{.what = fmt::format("has no model.safetensors; it holds {}", contentsOf(folder_)),
-                                .where = folder_.string(),
-                                .hint = "fetch model.safetensors"});
-    }
+    openWeights(path);
+    for (Repeat& repeat : repeats_) repeat.used = fileOf(repeat.tensor).filename().string();
     addAliases();
-    if (fs::is_directory(path, error)) listOtherFiles();
+    listOtherFiles(files_.size() == 1 && path.extension() == ".safetensors" && !fs::is_directory(path, error));
 }
 
-void WeightSource::openShards(const fs::path& index) {
+void WeightSource::openWeights(const fs::path& path) {
+    const fs::path whole = folder_ / "model.safetensors", index = folder_ / "model.safetensors.index.json";
+    std::error_code error;
+    const bool isFile = path.extension() == ".safetensors" && !fs::is_directory(path, error);
+    if (isFile ? path.filename() == whole.filename() : isThere(whole)) return addFile(isFile ? path : whole);
+    if (isThere(index)) {
+        const std::map<std::string, std::string> shards = shardsOf(index, warnings_);
+        const auto isNamed = [&](const auto& each) { return each.second == path.filename().string(); };
+        if (!isFile || std::ranges::any_of(shards, isNamed)) return openShards(index, shards);
+    }
+    if (isFile) return addFile(path);
+    throw Error(isThere(folder_ / "pytorch_model.bin")
+                    ? Error::Fields{.what = "pytorch_model.bin can run code, so it is not opened",
+                                    .where = folder_.string(),
+                                    .hint = kSaveSafely}
+                    : Error::Fields{.what = fmt::format("has no model.safetensors; it holds {}", contentsOf(folder_)),
+                                    .where = folder_.string(),
+                                    .hint = "fetch model.safetensors"});
+}
+
+void WeightSource::openShards(const fs::path& index, const std::map<std::string, std::string>& shards) {
     const auto refuse = [](const fs::path& where, const std::string& what, const std::string& hint) {
         throw Error({.what = what, .where = where.string(), .hint = hint});
     };
-    const nlohmann::json json = readJsonFile(index);
-    if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object())
-        refuse(index, "has no \"weight_map\"", "fetch the file again");
-    std::map<std::string, size_t> shards; // name to index in files_
-    for (const auto& [tensor, shard] : json["weight_map"].items()) {
-        if (!shard.is_string() || fs::path(shard.get<std::string>()).extension() != ".safetensors" ||
-            shard.get<std::string>().find('/') != std::string::npos)
-            refuse(index, fmt::format("names {} as the shard of tensor {}", shownJson(shard), inQuotes(tensor)),
-                   "fetch the file again");
-        shards.emplace(shard.get<std::string>(), 0);
-    }
-    for (const auto& [shard, place] : shards)
+    std::map<std::string, size_t> files; // name to index in files_
+    for (const auto& [tensor, shard] : shards) files.emplace(shard, 0);
+    for (const auto& [shard, place] : files)
         if (!isThere(folder_ / shard))
             refuse(folder_, fmt::format("the shard {} is missing", printable(shard)),
-                   fmt::format("fetch all {} shards that the index names", shards.size()));
-    for (auto& [shard, place] : shards) {
+                   fmt::format("fetch all {} shards that the index names", files.size()));
+    for (auto& [shard, place] : files) {
         place = files_.size();
         addFile(folder_ / shard);
     }
-    for (const auto& [tensor, shard] : json["weight_map"].items()) {
-        const size_t place = shards.at(shard.get<std::string>());
-        if (!files_[place].tensors().contains(tensor) && !files_[place].aliases().contains(tensor))
+    for (const auto& [tensor, shard] : shards) {
+        const SafetensorsFile& file = files_[files.at(shard)];
+        if (!file.tensors().contains(tensor) && !file.aliases().contains(tensor))
             refuse(index,
                    fmt::format("the index promises tensor {} in {}, which does not hold it", inQuotes(tensor),
-                               printable(shard.get<std::string>())),
+                               printable(shard)),
                    "fetch the shard again");
-        if (files_[place].tensors().contains(tensor)) places_[tensor] = place;
     }
+    std::vector<std::string> unnamed;
+    for (const auto& [tensor, place] : places_)
+        if (!shards.contains(tensor)) unnamed.push_back(inQuotes(tensor));
+    constexpr size_t kMostNames = 4;
+    const size_t count = unnamed.size();
+    unnamed.resize(std::min(count, kMostNames));
+    if (count > 0)
+        warnings_.push_back(fmt::format("{} does not name {} of its files{} {}; this program reads them all the same",
+                                        index.filename().string(),
+                                        count == 1 ? "a tensor" : fmt::format("{} tensors", count),
+                                        count > kMostNames ? ", such as" : ":", fmt::join(unnamed, ", ")));
 }
 
 void WeightSource::addFile(const fs::path& path) {
     files_.emplace_back(path);
-    for (const auto& [name, tensor] : files_.back().tensors()) places_[name] = files_.size() - 1;
+    const size_t last = files_.size() - 1;
+    for (const auto& [name, tensor] : files_.back().tensors()) {
+        const auto [place, isNew] = places_.try_emplace(name, last);
+        if (isNew) continue;
+        repeats_.push_back({.tensor = name, .file = files_[place->second].path().filename().string(), .used = {}});
+        place->second = last;
+    }
 }
 
 void WeightSource::addAliases() {
@@ -261,14 +292,15 @@ void WeightSource::addAliases() {
         if (!stored.empty() && !places_.contains(name)) aliases_.emplace(name, stored);
 }
 
-void WeightSource::listOtherFiles() {
+void WeightSource::listOtherFiles(bool onlyAdapters) {
+    std::set<std::string> open;
+    for (const SafetensorsFile& file : files_) open.insert(file.path().filename().string());
     for (const fs::path& entry : listing(folder_)) {
         const std::string name = entry.filename().string();
-        const bool isOpen = std::ranges::any_of(
-            files_, [&](const SafetensorsFile& file) { return file.path().filename() == entry.filename(); });
-        if (isOpen || name == kOptimizerFile) continue;
-        if (name.starts_with(kAdapterConfig) || name.starts_with("adapter_model.") || entry.extension() == ".gguf" ||
-            (entry.extension() == ".safetensors" && holdsWeights(entry)))
+        if (open.contains(name) || name == kOptimizerFile) continue;
+        const bool isAdapter = name.starts_with(kAdapterConfig) || name.starts_with("adapter_model.");
+        if (isAdapter || (!onlyAdapters && (entry.extension() == ".gguf" ||
+                                            (entry.extension() == ".safetensors" && holdsWeights(entry)))))
             otherFiles_.push_back(name);
     }
 }

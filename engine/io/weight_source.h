@@ -39,6 +39,16 @@ public:
     std::vector<std::string> storedNames() const; ///< those of the files
     /// The name in the files. @pre names() has it
     const std::string& storedName(const std::string& name) const;
+    /// A tensor that several files hold. The last file by name counts, as in transformers.
+    struct Repeat {
+        std::string tensor;
+        std::string file; ///< name of one that does not count
+        std::string used; ///< name of the file that counts
+        bool operator==(const Repeat&) const = default;
+    };
+    const std::vector<Repeat>& repeats() const { return repeats_; }
+    /// What is unclear in config.json and in the index, in sentences.
+    const std::vector<std::string>& warnings() const { return warnings_; }
     /// Files with weights beside those that were opened: adapters, shards that the index does not name, other formats.
     const std::vector<std::string>& otherFiles() const { return otherFiles_; }
     /// @throws Error with the nearest names when there is no such tensor
@@ -52,17 +62,19 @@ public:
     std::string dtype() const;
 
 private:
-    void openShards(const std::filesystem::path& index);
+    void openWeights(const std::filesystem::path& path);
+    void openShards(const std::filesystem::path& index, const std::map<std::string, std::string>& shards);
     void addFile(const std::filesystem::path& path);
     void addAliases();
-    void listOtherFiles();
+    void listOtherFiles(bool onlyAdapters);
 
     std::filesystem::path folder_;
     std::shared_ptr<const nlohmann::json> config_; ///< never null
     std::vector<SafetensorsFile> files_;
     std::map<std::string, size_t> places_;       ///< tensor name to index in files_
     std::map<std::string, std::string> aliases_; ///< other names of tensors
-    std::vector<std::string> otherFiles_;        ///< sorted names
+    std::vector<Repeat> repeats_;
+    std::vector<std::string> otherFiles_, warnings_; ///< the first: sorted names
     std::shared_ptr<FieldLog> log_ = std::make_shared<FieldLog>();
 };
 

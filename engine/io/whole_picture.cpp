@@ -1,6 +1,7 @@
 #include "engine/io/whole_picture.h"
 
 #include "engine/core/error.h"
+#include "engine/io/picture_count.h"
 #include "engine/io/picture_formats.h"
 
 #include <cstdint>
@@ -69,13 +70,6 @@ void requireWholeGif(const Bytes& file) {
     }
 }
 
-/// Each picture of an icon must lie in the file.
-void requireWholeIcon(const Bytes& file) {
-    for (uint64_t i = 0; i < file.number(4, 2); ++i)
-        if (const uint64_t entry = 6 + 16 * i; file.number(entry + 8, 4) + file.number(entry + 12, 4) > file.size())
-            file.refuse();
-}
-
 using Decode = Image (*)(std::span<const std::byte> file, const std::string& name);
 
 /// What a decoder that knows a damaged file says of it.
@@ -87,16 +81,27 @@ std::string remarkOf(Decode decode, std::span<const std::byte> file, const std::
     }
 }
 
-/// Whether a PNG file promises more pixels than its decoder takes. @source PNG specification, section 11.2.1
-bool isLargePng(std::span<const std::byte> file) {
-    constexpr size_t kWidth = 16, kHeight = 20;
-    if (file.size() < kHeight + 4) return false;
-    const auto number = [&](size_t at) {
-        uint64_t value = 0;
-        for (size_t i = 0; i < 4; ++i) value = value << 8 | std::to_integer<uint64_t>(file[at + i]);
-        return value;
+constexpr std::string_view kPng = "\x89PNG\r\n\x1a\n"sv;
+
+/// A PNG file with more pixels than its decoder takes has only its header read.
+std::string remarkOfPng(std::span<const std::byte> file, const std::string& name) {
+    const Decode decode = [](std::span<const std::byte> bytes, const std::string& of) {
+        return pngSize(bytes, of).area() > kMostPicturePixels ? Image{} : decodePng(bytes, of);
     };
-    return number(kHeight) > 0 && number(kWidth) > uint64_t{kMostPicturePixels} / number(kHeight);
+    return remarkOf(decode, file, name);
+}
+
+/// Each picture of an icon must lie in the file. That which is read may be a PNG file.
+void requireWholeIcon(std::span<const std::byte> file, const std::string& name) {
+    const Bytes bytes(file, name);
+    const auto largest = static_cast<uint64_t>(largestPicture(file));
+    for (uint64_t i = 0; i < bytes.number(4, 2); ++i) {
+        const uint64_t entry = 6 + 16 * i, size = bytes.number(entry + 8, 4), begin = bytes.number(entry + 12, 4);
+        if (begin + size > file.size()) bytes.refuse();
+        const auto picture = file.subspan(begin, size);
+        const std::string_view content(reinterpret_cast<const char*>(picture.data()), picture.size());
+        if (i == largest && content.starts_with(kPng)) remarkOfPng(picture, name);
+    }
 }
 
 } // namespace
@@ -104,11 +109,11 @@ bool isLargePng(std::span<const std::byte> file) {
 std::string damageIn(std::span<const std::byte> file, const std::string& name) {
     const std::string_view content(reinterpret_cast<const char*>(file.data()), file.size());
     const Bytes bytes(file, name);
-    if (content.starts_with("\x89PNG\r\n\x1a\n"sv)) return isLargePng(file) ? "" : remarkOf(decodePng, file, name);
+    if (content.starts_with(kPng)) return remarkOfPng(file, name);
     if (content.starts_with("\xff\xd8\xff"sv)) return remarkOf(decodeJpeg, file, name);
     if (content.starts_with("BM"sv)) requireWholeBmp(bytes);
     if (content.starts_with("GIF8"sv)) requireWholeGif(bytes);
-    if (content.starts_with("\0\0\1\0"sv)) requireWholeIcon(bytes);
+    if (content.starts_with("\0\0\1\0"sv)) requireWholeIcon(file, name);
     return {};
 }
 

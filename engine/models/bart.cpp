@@ -1,5 +1,6 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
+#include "engine/models/generation_rules.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/trainable_family.h"
@@ -7,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 // BART, and Marian, whose translation models have its layers: an encoder and a decoder with norms after the sums.
@@ -77,8 +79,9 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     decoder.tiedEmbedding = kTie.inForce(read, names);
     decoder.unembedBias = names.contains("final_logits_bias");
     if (read.has("forced_bos_token_id")) read.pass("force_bos_token_to_be_generated"); // its older form
-    decoder.startToken =
-        read.token("decoder_start_token_id", isMarian ? decoder.vocabulary - 1 : 2, decoder.vocabulary);
+    const int64_t usualStart = classTokensOf(isMarian ? "marian" : "bart").start.value_or(0);
+    decoder.startToken = read.token("decoder_start_token_id", std::min(usualStart, decoder.vocabulary - 1),
+                                    decoder.vocabulary); // a small Marian has its token for padding last
     decoder.encoder.push_back(std::move(encoder));
     return decoder;
 }
@@ -129,8 +132,8 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
 
 namespace {
 
-/// What the two families share. @param lastToken what their classes of transformers force where a config says nothing
-ModelFamily sharedFamily(std::string_view id, std::string_view title, int lastToken) {
+/// What the two families share.
+ModelFamily sharedFamily(std::string_view id, std::string_view title) {
     return {.id = id,
             .title = title,
             .modelTypes = {id},
@@ -141,18 +144,17 @@ ModelFamily sharedFamily(std::string_view id, std::string_view title, int lastTo
             .unprefixed = {"lm_head", "final_logits_bias"},
             .tie = kTie,
             .leftovers = {"*.version"},
-            .spareFields = {"num_hidden_layers", "extra_pos_embeddings", "add_bias_logits"},
-            .lastToken = lastToken};
+            .spareFields = {"num_hidden_layers", "extra_pos_embeddings", "add_bias_logits"}};
 }
 
 ModelFamily bartFamily() {
-    ModelFamily family = sharedFamily("bart", "BART", 2);
+    ModelFamily family = sharedFamily("bart", "BART");
     family.spareFields.emplace_back("normalize_embedding");
     return family;
 }
 
 ModelFamily marianFamily() {
-    ModelFamily family = sharedFamily("marian", "Marian", 0);
+    ModelFamily family = sharedFamily("marian", "Marian");
     family.spareFields.emplace_back("decoder_vocab_size");
     family.leftovers.emplace_back("*coder.embed_positions.weight"); // sinusoids
     return family;

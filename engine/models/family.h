@@ -66,8 +66,6 @@ struct ModelFamily {
     std::vector<std::string_view> leftovers{};
     /// Fields that files have and that neither the reference nor this program reads.
     std::vector<std::string_view> spareFields{};
-    /// Must end a text of the greatest length where config.json has no forced_eos_token_id.
-    std::optional<int> lastToken{};
 };
 
 /// The recipe of a parameter: the family's, but an embedding that files hold only as the readout is read from there.

@@ -39,7 +39,7 @@ public:
         : weights_(path), names_(weights_.names()), family_(languageFamily(weights_, names_)),
           config_(configIn(family_, reader(), names_)), configText_(weights_.config().dump(2)),
           dtype_(weights_.dtype()),
-          rules_(GenerationRules::read(weights_.folder(), weights_.config(), config_.vocabulary, family_.lastToken)) {
+          rules_(GenerationRules::read(weights_.folder(), weights_.config(), config_.vocabulary)) {
         verifyChecksums(weights_.folder(), kModelFiles);
         std::error_code error;
         config_.name = folderTitle(std::filesystem::weakly_canonical(weights_.folder(), error));
@@ -118,8 +118,10 @@ private:
                 tables.push_back(recipeOf(family_, config_, parameter, names_).source);
         noteReadout(tables.front());
         leftOut_ = {.tensors = unreadTensors(weights_, used, family_.leftovers, tables),
+                    .repeats = weights_.repeats(),
                     .fields = unreadFields(weights_.config(), weights_.fieldLog()),
                     .files = weights_.otherFiles()};
+        std::ranges::copy(weights_.warnings(), std::back_inserter(warnings_));
         std::ranges::move(sentencesOf(leftOut_), std::back_inserter(warnings_));
     }
 

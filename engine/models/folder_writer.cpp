@@ -119,7 +119,8 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
 
     createFolder(folder);
     nlohmann::json json = describeIn(*family, config);
-    if (text.endToken) json["eos_token_id"] = *text.endToken;
+    // Null: else the class of transformers has one.
+    json["eos_token_id"] = text.endToken ? nlohmann::json(*text.endToken) : nlohmann::json();
     if (!text.examplePrompt.empty()) json["example_prompt"] = text.examplePrompt;
     writeSafetensors(folder / "model.safetensors", written, {{"format", "pt"}});
     writeAtomically(folder / "tokenizer.json", text.tokenizerJson);

@@ -62,11 +62,16 @@ public:
         const json* value = find(field);
         if (value == nullptr) return {};
         std::vector<int> ids;
+        json wrong = json::array();
         for (const json& id : value->is_array() ? *value : json::array({*value}))
             if (isToken(id))
                 ids.push_back(id.get<int>());
             else if (id != -1) // some files write it for "none"
-                complain(field, id, fmt::format("a token of the {} in the vocabulary", vocabulary_));
+                wrong.push_back(id);
+        if (!wrong.empty())
+            complain(
+                field, wrong.size() == 1 ? wrong.front() : wrong,
+                fmt::format("{} of the {} in the vocabulary", wrong.size() == 1 ? "a token" : "tokens", vocabulary_));
         return ids;
     }
     std::optional<int> token(const char* field) {
@@ -97,6 +102,11 @@ private:
     GenerationRules& rules_;
     int64_t vocabulary_;
 };
+
+ClassTokens usualTokens(const json& config) {
+    const auto type = config.find("model_type");
+    return type != config.end() && type->is_string() ? classTokensOf(type->get<std::string>()) : ClassTokens{};
+}
 
 /// Fields that change which tokens are written and that this program does not obey, with the values that change
 /// nothing.
@@ -164,6 +174,29 @@ void readChoice(Fields& fields, GenerationRules& rules, bool isOwnFile) {
 
 } // namespace
 
+ClassTokens classTokensOf(std::string_view modelType) {
+    constexpr ClassTokens gpt2{.begin = 50256, .end = 50256}, llama{.begin = 1, .end = 2},
+        roberta{.begin = 0, .end = 2, .padding = 1}, bert{.padding = 0};
+    static constexpr std::array<std::pair<std::string_view, ClassTokens>, 15> kClasses{
+        {{"gpt2", gpt2},
+         {"gpt_neo", gpt2},
+         {"gpt_neox", {.begin = 0, .end = 2}},
+         {"llama", llama},
+         {"mistral", llama},
+         {"bert", bert},
+         {"distilbert", bert},
+         {"roberta", roberta},
+         {"xlm-roberta", roberta},
+         {"camembert", roberta},
+         {"xlnet", {.begin = 1, .end = 2, .padding = 5}},
+         {"t5", {.end = 1, .padding = 0}},
+         {"mt5", {.end = 1, .padding = 0, .start = 0}},
+         {"bart", {.begin = 0, .end = 2, .padding = 1, .start = 2, .lastEnd = 2}},
+         {"marian", {.end = 0, .padding = 58100, .start = 58100, .lastEnd = 0}}}};
+    const auto found = std::ranges::find(kClasses, modelType, [](const auto& entry) { return entry.first; });
+    return found == kClasses.end() ? ClassTokens{} : found->second;
+}
+
 std::string GenerationRules::Choice::text() const {
     std::vector<std::string> parts;
     if (beams > 1) {
@@ -181,15 +214,14 @@ std::string GenerationRules::Choice::text() const {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-GenerationRules GenerationRules::read(const std::filesystem::path& folder, const json& config, int64_t vocabulary,
-                                      std::optional<int> lastToken) {
+GenerationRules GenerationRules::read(const std::filesystem::path& folder, const json& config, int64_t vocabulary) {
     GenerationRules rules;
     const std::filesystem::path path = folder / "generation_config.json";
     json own;
     std::error_code error;
     if (std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
         try {
-            own = readJsonFile(path);
+            own = readJsonFile(path, rules.warnings);
             if (!own.is_object())
                 rules.warnings.emplace_back("generation_config.json is no object; config.json counts in its place");
         } catch (const Error& failure) {
@@ -205,16 +237,20 @@ GenerationRules GenerationRules::read(const std::filesystem::path& folder, const
     rules.stopTokens = fields.tokens("eos_token_id");
     if (isOwnFile && fields.find("eos_token_id") == nullptr)
         rules.stopTokens = Fields(config, rules, vocabulary).tokens("eos_token_id");
+    // A class of transformers brings its own where config.json does not have the field, not even as null.
+    const ClassTokens usual = isOwnFile ? ClassTokens{} : usualTokens(config);
+    const auto isUsual = [&](const char* field, const std::optional<int>& token) {
+        return token && *token < vocabulary && !from.contains(field);
+    };
+    if (isUsual("eos_token_id", usual.end)) rules.stopTokens = {*usual.end};
     if (isOwnFile) rules.startToken = fields.token("decoder_start_token_id");
     rules.firstToken = fields.token("forced_bos_token_id");
     // How older configs of BART say it.
     if (const json* forced = fields.find("force_bos_token_to_be_generated");
         !rules.firstToken && forced != nullptr && *forced == true)
-        rules.firstToken = fields.token("bos_token_id");
+        rules.firstToken = isUsual("bos_token_id", usual.begin) ? usual.begin : fields.token("bos_token_id");
     rules.lastTokens = fields.tokens("forced_eos_token_id");
-    // A class of transformers brings its own where config.json does not have the field, not even as null.
-    if (!isOwnFile && lastToken && *lastToken < vocabulary && !from.contains("forced_eos_token_id"))
-        rules.lastTokens = {*lastToken};
+    if (isUsual("forced_eos_token_id", usual.lastEnd)) rules.lastTokens = {*usual.lastEnd};
     rules.barred = fields.sequences("bad_words_ids");
     std::erase_if(rules.barred, [&](const std::vector<int>& words) { // a text may always end
         return words.size() == 1 && std::ranges::count(rules.stopTokens, words.front()) > 0;

@@ -6,9 +6,24 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
+
+/// The tokens that a configuration class of transformers has where config.json does not have the field, not even as
+/// null. What is no token of the vocabulary does not count.
+struct ClassTokens {
+    std::optional<int> begin{};   ///< bos_token_id
+    std::optional<int> end{};     ///< eos_token_id
+    std::optional<int> padding{}; ///< pad_token_id
+    std::optional<int> start{};   ///< decoder_start_token_id
+    std::optional<int> lastEnd{}; ///< forced_eos_token_id
+};
+
+/// Those of a model_type; of an unknown one, none.
+/// @source transformers 4 and 5, models/*/configuration_*.py
+ClassTokens classTokensOf(std::string_view modelType);
 
 /// What a folder says of how its model writes: generation_config.json, or config.json where that file is missing.
 /// @source transformers 4, generation/configuration_utils.py
@@ -40,9 +55,7 @@ struct GenerationRules {
     std::vector<std::string> warnings{}; ///< fields that are not obeyed
 
     /// Reads the rules of a folder. @param config config.json  @param vocabulary ids from here on are no tokens
-    /// @param lastToken see ModelFamily::lastToken
-    static GenerationRules read(const std::filesystem::path& folder, const nlohmann::json& config, int64_t vocabulary,
-                                std::optional<int> lastToken = {});
+    static GenerationRules read(const std::filesystem::path& folder, const nlohmann::json& config, int64_t vocabulary);
 };
 
 } // namespace attn

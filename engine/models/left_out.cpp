@@ -12,15 +12,16 @@
 namespace attn {
 namespace {
 
+constexpr size_t kMostExamples = 4;
+
 /// A few of many names: those of numbered layers once.
 std::string examplesOf(const std::vector<std::string>& names) {
-    constexpr size_t kMost = 4;
     std::set<std::string> kinds;
     std::vector<std::string> shown;
     for (const std::string& name : names) {
         std::string kind = name;
         std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
-        if (kinds.insert(kind).second && shown.size() < kMost) shown.push_back(inQuotes(name));
+        if (kinds.insert(kind).second && shown.size() < kMostExamples) shown.push_back(inQuotes(name));
     }
     return fmt::format("{}{}", names.size() > shown.size() ? "such as " : "", fmt::join(shown, ", "));
 }
@@ -33,6 +34,17 @@ std::vector<std::string> sentencesOf(const LeftOut& leftOut) {
         sentences.push_back(fmt::format("the files hold {} that this program does not use{} {}",
                                         count == 1 ? "a tensor" : fmt::format("{} tensors", count),
                                         count > 1 ? "," : ":", examplesOf(leftOut.tensors)));
+    if (const auto& repeats = leftOut.repeats; !repeats.empty()) {
+        std::vector<std::string> shown;
+        for (const WeightSource::Repeat& each : repeats)
+            if (shown.size() < kMostExamples)
+                shown.push_back(fmt::format("{} of {}, not of {}", inQuotes(each.tensor), printable(each.used),
+                                            printable(each.file)));
+        const size_t more = repeats.size() - shown.size();
+        sentences.push_back(fmt::format("several files hold the same tensor; the last of them by name counts, as in "
+                                        "transformers: {}{}",
+                                        fmt::join(shown, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
+    }
     if (const size_t count = leftOut.fields.size(); count > 0) {
         constexpr size_t kMost = 8;
         std::vector<std::string> shown;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/io/weight_source.h"
+
 #include <string>
 #include <vector>
 
@@ -12,9 +14,10 @@ struct LeftOut {
         std::string value; ///< the beginning of its JSON
         bool operator==(const Field&) const = default;
     };
-    std::vector<std::string> tensors; ///< sorted names
-    std::vector<Field> fields;        ///< of config.json, that may change numbers
-    std::vector<std::string> files;   ///< names of adapters and other weights beside the model
+    std::vector<std::string> tensors;          ///< sorted names
+    std::vector<WeightSource::Repeat> repeats; ///< tensors that several files hold
+    std::vector<Field> fields;                 ///< of config.json, that may change numbers
+    std::vector<std::string> files;            ///< names of adapters and other weights beside the model
     bool operator==(const LeftOut&) const = default;
 };
 

@@ -165,9 +165,9 @@ void readResize(const ConfigReader& read, const Processor& usual, const ImageSiz
 }
 
 FolderPreprocessing ofHuggingFace(const fs::path& file, const VisionConfig& model) {
-    const nlohmann::json json = readJsonFile(file);
-    const ConfigReader read(json, file.string());
     FolderPreprocessing folder;
+    const nlohmann::json json = readJsonFile(file, folder.warnings);
+    const ConfigReader read(json, file.string());
     ImagePreprocessing& result = folder.preprocessing;
     result.channels = model.channels;
     const Processor& usual = processorOf(read, folder.warnings);

@@ -1,6 +1,7 @@
 #include "engine/models/bert.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
+#include "engine/models/generation_rules.h"
 
 #include <fmt/format.h>
 
@@ -15,10 +16,10 @@ constexpr TiedReadout kTie{.stored = "lm_head.decoder.weight"};
 
 DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     constexpr const char* kPadding = "pad_token_id";
-    constexpr int64_t kUsualPadding = 1;
+    const int64_t usualPadding = classTokensOf("roberta").padding.value_or(0);
     DecoderConfig config = bertConfig(read, names.contains("lm_head.dense.weight"), kTie.inForce(read, names));
     if (read.isNull(kPadding)) read.fail(kPadding, "is null, but positions are counted from it");
-    const int64_t padding = read.wholeNumber(kPadding, kUsualPadding, 0, config.vocabulary - 1);
+    const int64_t padding = read.wholeNumber(kPadding, usualPadding, 0, config.vocabulary - 1);
     if (config.context <= padding + 1)
         read.fail("max_position_embeddings",
                   fmt::format("is {}, but the first {} rows belong to padding", config.context, padding + 1));

@@ -91,8 +91,10 @@ public:
         read.checkTypes();
         for (const std::string_view field : family_.spareFields) read.pass(std::string(field).c_str());
         leftOut_ = {.tensors = unreadTensors(weights_, used, family_.leftovers),
+                    .repeats = weights_.repeats(),
                     .fields = unreadFields(weights_.config(), weights_.fieldLog()),
                     .files = weights_.otherFiles()};
+        std::ranges::copy(weights_.warnings(), std::back_inserter(warnings_));
         std::ranges::move(sentencesOf(leftOut_), std::back_inserter(warnings_));
     }
 

@@ -63,8 +63,7 @@ void AddedTokens::makeTrees(bool findsSpecial) {
 
 AddedTokens AddedTokens::parse(const JsonNode& node, const TokenModel& model, const Normalizer& normalizer) {
     std::vector<Token> tokens;
-    // The trees of their bytes take twelve times their size, and every place of a text is compared with the longest.
-    constexpr size_t kLongest = 1024, kMostBytes = size_t{1} << 20;
+    constexpr size_t kLongest = 1024; // every place of a text is compared with it
     size_t bytes = 0;
     const int vocabularySize = static_cast<int>(model.vocabulary().size());
     StringMap<int> ids;

@@ -28,6 +28,9 @@ public:
         std::optional<int> id;
     };
 
+    /// The most bytes of all tokens: the trees that find them take twelve times as many.
+    static constexpr size_t kMostBytes = size_t{1} << 20;
+
     AddedTokens() = default;
     explicit AddedTokens(std::vector<Token> tokens);
     /// Reads the tokens. A token that the vocabulary lacks gets the next id after it, as in Hugging Face's library,

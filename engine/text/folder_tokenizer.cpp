@@ -234,18 +234,27 @@ std::optional<size_t> sentinelsIn(const JsonNode& config) {
 /// Adds the tokens of the small files to the parts of a SentencePiece model, with the ids that the files give.
 void addTokens(TokenizerParts& parts, const TokenizerFiles& files) {
     std::vector<Token> tokens = parts.added.tokens();
+    std::map<std::string, size_t> places;
+    size_t bytes = 0;
+    for (size_t i = 0; i < tokens.size(); ++i) places.emplace(tokens[i].content, i);
     const auto put = [&](Token token) {
+        if ((bytes += token.content.size()) > AddedTokens::kMostBytes)
+            throw Error({.what = fmt::format("the files add more than {} bytes of tokens", AddedTokens::kMostBytes),
+                         .where = files.configFile(),
+                         .hint = "copy the files again, or enter token ids"});
         token.isNormalized = false;
-        const auto known = std::ranges::find(tokens, token.content, &Token::content);
-        if (known == tokens.end()) return tokens.push_back(std::move(token));
-        token.isSpecial = token.isSpecial || known->isSpecial;
-        *known = std::move(token);
+        const auto [place, isNew] = places.emplace(token.content, tokens.size());
+        if (isNew) return tokens.push_back(std::move(token));
+        token.isSpecial = token.isSpecial || tokens[place->second].isSpecial;
+        tokens[place->second] = std::move(token);
     };
     for (const Token& token : files.added()) put(token);
+    parts.added = AddedTokens(tokens);
+    int next = parts.nextId();
     for (Token token : files.special()) {
-        if (std::ranges::count(tokens, token.content, &Token::content) > 0) continue;
-        parts.added = AddedTokens(tokens);
-        token.id = parts.idOf(token.content).value_or(parts.nextId());
+        if (places.contains(token.content)) continue;
+        token.id = parts.model->idOf(token.content).value_or(next);
+        next = std::max(next, token.id + 1);
         put(std::move(token));
     }
     parts.added = AddedTokens(std::move(tokens));
@@ -299,7 +308,9 @@ std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
     const TokenizerFiles files(folder);
     const bool hasJson = isThere(folder / "tokenizer.json");
     const Kind kind = files.kind(hasJson);
+    std::vector<std::string> warnings = files.warnings();
     const auto finished = [&](TokenizerParts parts, bool obeysEnds) {
+        parts.warnings = std::move(warnings);
         followEnds(parts, files, obeysEnds);
         nameRoles(parts, files);
         return Tokenizer(std::move(parts));
@@ -313,7 +324,7 @@ std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
     };
     if (hasJson) {
         const std::string name = (folder / "tokenizer.json").string();
-        json document = readJsonFile(name);
+        json document = readJsonFile(name, warnings);
         if (document.is_object()) {
             addTokens(document, files);
             if (kind == Kind::Bert) followBertClass(document, files);
@@ -358,13 +369,14 @@ std::optional<TranslationTokenizers> Tokenizer::ofTranslationFolder(const fs::pa
     const std::string name = vocabulary.string();
     StringMap<int> ids;
     for (const auto& [token, id] : JsonNode(document, name).vocabulary(TokenModel::kMostTokens)) ids.emplace(token, id);
-    const auto read = [&](const fs::path& pieces) {
+    const auto tokenizerOf = [&](const fs::path& pieces, std::vector<std::string> warnings) {
         TokenizerParts parts = marianParts(readPieces(pieces), pieces.string(), ids, name);
+        parts.warnings = std::move(warnings);
         addTokens(parts, files);
         nameRoles(parts, files);
         return Tokenizer(std::move(parts));
     };
-    return TranslationTokenizers{read(source), read(target)};
+    return TranslationTokenizers{tokenizerOf(source, {}), tokenizerOf(target, files.warnings())};
 }
 
 } // namespace attn

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
+#include <set>
 
 namespace attn {
 namespace {
@@ -102,10 +104,10 @@ Token tokenOf(const JsonNode& node, bool isSpecial) {
             .decoded = text};
 }
 
-std::optional<nlohmann::json> readIfThere(const std::filesystem::path& file) {
+std::optional<nlohmann::json> readIfThere(const std::filesystem::path& file, std::vector<std::string>& warnings) {
     std::error_code error;
     if (!std::filesystem::exists(std::filesystem::symlink_status(file, error))) return std::nullopt;
-    return readJsonFile(file);
+    return readJsonFile(file, warnings);
 }
 
 int idFrom(const std::string& text, const JsonNode& node) {
@@ -121,11 +123,12 @@ int idFrom(const std::string& text, const JsonNode& node) {
 
 TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
     : configFile_((folder / "tokenizer_config.json").string()) {
-    if (auto read = readIfThere(folder / "tokenizer_config.json")) {
+    if (auto read = readIfThere(folder / "tokenizer_config.json", warnings_)) {
         config_ = std::move(*read);
         hasConfig_ = true;
     }
-    const auto model = readIfThere(folder / "config.json");
+    std::vector<std::string> ofModel; // whoever opens the model says them
+    const auto model = readIfThere(folder / "config.json", ofModel);
     const std::string modelFile = (folder / "config.json").string();
     const JsonNode config(config_, configFile_);
     className_ = config.text("tokenizer_class", "");
@@ -140,6 +143,7 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
 
     readNamed(config);
     std::map<int, Token> added;
+    std::set<std::string, std::less<>> special; // their texts
     if (const auto decoder = config.find("added_tokens_decoder")) {
         const nlohmann::json& tokens = config_.at("added_tokens_decoder");
         if (!tokens.is_object()) decoder->fail("is not an object", "copy the file again, it is damaged");
@@ -151,11 +155,12 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
     } else {
         const std::string mapFile = (folder / "special_tokens_map.json").string(),
                           addedFile = (folder / "added_tokens.json").string();
-        if (const auto map = readIfThere(mapFile)) readNamed(JsonNode(*map, mapFile));
-        if (const auto list = readIfThere(addedFile))
+        if (const auto map = readIfThere(mapFile, warnings_)) readNamed(JsonNode(*map, mapFile));
+        for (const Token& token : special_) special.insert(token.content);
+        if (const auto list = readIfThere(addedFile, warnings_))
             for (const auto& [text, id] : JsonNode(*list, addedFile).vocabulary(TokenModel::kMostTokens)) {
                 const std::string content(text);
-                const bool isSpecial = std::ranges::count(special_, content, &Token::content) > 0;
+                const bool isSpecial = special.contains(content);
                 added.insert_or_assign(id, Token{.content = content,
                                                  .id = id,
                                                  .isNormalized = !isSpecial,
@@ -163,9 +168,9 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
                                                  .decoded = content});
             }
     }
+    for (const Token& token : special_) special.insert(token.content);
     for (auto& [id, token] : added) {
-        const bool isNamed = std::ranges::count(special_, token.content, &Token::content) > 0;
-        token.isSpecial = token.isSpecial || isNamed;
+        token.isSpecial = token.isSpecial || special.contains(token.content);
         added_.push_back(token);
     }
 }

@@ -39,6 +39,7 @@ public:
     explicit TokenizerFiles(const std::filesystem::path& folder);
 
     bool hasConfig() const { return hasConfig_; } ///< whether there is a tokenizer_config.json
+    const std::string& configFile() const { return configFile_; }
     JsonNode config() const { return {config_, configFile_}; }
     /// The class of the tokenizer without "Fast": "LlamaTokenizer". Without one in a file, that of the model_type.
     const std::string& className() const { return className_; }
@@ -55,10 +56,14 @@ public:
     /// Named tokens and other special ones, in the order in which a tokenizer that lacks them gets them.
     const std::vector<AddedTokens::Token>& special() const { return special_; }
 
+    /// Keys that a file gives more than once, in sentences.
+    const std::vector<std::string>& warnings() const { return warnings_; }
+
 private:
     void readNamed(const JsonNode& from);
 
     nlohmann::json config_ = nlohmann::json::object();
+    std::vector<std::string> warnings_;
     std::string configFile_, className_, modelType_;
     bool hasConfig_ = false, isClassNamed_ = false;
     std::map<std::string, AddedTokens::Token> named_;

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/globs.h"
+#include "engine/data/image_data.h"
 #include "engine/io/content_hash.h"
 #include "engine/io/input_file.h"
 #include "engine/io/weight_source.h"
@@ -77,6 +78,10 @@ void openText(StartingModel& model, const std::string& path) {
         throw Error({.what = "has no tokenizer.json, which training writes to its folder",
                      .where = path,
                      .hint = "choose a model that has one"});
+    if (model.text->tokenizer() == nullptr)
+        throw Error({.what = fmt::format("training writes tokens, but {}", model.text->tokenizerProblem()),
+                     .where = path,
+                     .hint = "choose a model whose tokenizer this program can read"});
     model.tokenizerJson = readTextFile(tokenizer, kMostTokenizerBytes);
     if (const int tokens = model.text->tokenizer()->vocabularySize(); tokens > config.vocabulary)
         throw Error(
@@ -267,6 +272,11 @@ std::string unknownWarning(const Recipe& recipe) {
     return fmt::format("The model's tokens cannot write {:.0f} % of the characters of this text; the model learns "
                        "nothing of them. Choose another text, or other tokens for it.",
                        share * 100);
+}
+
+std::string dataWarning(const Recipe& recipe) {
+    return recipe.settings.data.pictures.empty() ? unknownWarning(recipe)
+                                                 : picturesWarning(recipe.settings.data.pictures);
 }
 
 std::vector<float> readDense(const ReadStored& stored, const std::string& parameter, const Shape& shape) {

@@ -31,6 +31,29 @@ TEST_CASE("quoting: long text is cut between characters", "[core]") {
     CHECK(inQuotes(std::string(1 << 20, 'x')).size() == kMostQuotedBytes + 5);
 }
 
+TEST_CASE("quoting: a message shows the beginning and the end of a long argument or path", "[core]") {
+    const std::string most(200, 'x'), longer = most + "y", shown = std::string(140, 'x') + "..." + longer.substr(141);
+    CHECK(shortened(most) == most);
+    CHECK(shortened(longer) == shown);
+    CHECK(withShortQuotes("a " + longer + " \"" + longer + "\" b") == "a " + shown + " \"" + shown + "\" b");
+    const std::string words = [] {
+        std::string text;
+        for (int i = 0; i < 1000; ++i) text += "ab ";
+        return text;
+    }();
+    CHECK(withShortQuotes("no \"" + words + "\", choose " + words).size() == 4 + 203 + 10 + words.size());
+    CHECK(withShortQuotes("an open quote \"" + longer) ==
+          "an open quote " + ("\"" + std::string(139, 'x')) + "..." + longer.substr(141));
+    for (const std::string text : {"ä", "日", "😀"}) { // no half characters
+        std::string many;
+        while (many.size() < 1000) many += text;
+        CHECK(printable(shortened(many), 1000) == shortened(many));
+    }
+    const Error error({.what = "the file \"" + longer + "\" is odd", .where = "/" + longer + "/a b", .hint = longer});
+    CHECK(std::string(error.what()).size() < 700);
+    CHECK(error.where().ends_with("/a b"));
+}
+
 TEST_CASE("quoting: a text keeps its lines and tabs, and nothing else that steers a terminal", "[core]") {
     CHECK(printableLines("one\n\n\ttwo \x1b[2J\r\n") == "one\n\n\ttwo \\x1b[2J\\r\n");
     CHECK(printableLines("").empty());

@@ -1,8 +1,10 @@
 #include "app/figures/read_image.h"
+#include "engine/io/picture_count.h"
 #include "tests/figures/painting.h"
 #include "tests/io/files.h"
 
 #include <QImageWriter>
+#include <fmt/format.h>
 
 // What decoding must get right beyond what Qt does by itself.
 
@@ -155,6 +157,36 @@ TEST_CASE("read image: a file that is cut off is refused, and a damaged one that
     const auto damaged = readImage(pathIn(folder, "damaged.jpg"));
     if (const auto* image = std::get_if<Image>(&damaged))
         CHECK_THAT(image->remark, CONTAINS("The file is damaged: some of its pixels may be wrong"));
+}
+
+TEST_CASE("read image: of several pictures, Pillow's is read, and the others are said", "[figures][vision]") {
+    const TemporaryFolder folder;
+    std::ifstream cases(ATTN_TEST_DIR "/figures/several_pictures.txt");
+    std::string line;
+    std::getline(cases, line); // says what the columns are
+    std::array<int, 3> pixel{};
+    std::string name, file;
+    int64_t count = 0;
+    size_t read = 0;
+    for (; cases >> name >> count >> pixel[0] >> pixel[1] >> pixel[2] >> file; ++read) {
+        INFO(name);
+        const std::string bytes = QByteArray::fromBase64(file.c_str()).toStdString();
+        test::writeFile(folder / name, bytes);
+        CHECK(picturesIn(std::as_bytes(std::span(bytes))) == count);
+        const Image image = mustRead(pathIn(folder, name.c_str()));
+        for (const int64_t channel : {0, 1, 2}) CHECK(image.at(0, 0, channel) == pixel[static_cast<size_t>(channel)]);
+        const bool isIcon = name == "icon.ico";
+        CHECK(image.remark == (count == 1 ? ""
+                                          : fmt::format("The file holds {} pictures. The model reads the {}, as timm "
+                                                        "and transformers do",
+                                                        count, isIcon ? "largest" : "first")));
+        for (size_t length = 0; length < bytes.size(); ++length) // a file that is cut off is no trap
+            CHECK(picturesIn(std::as_bytes(std::span(bytes)).first(length)) >= 1);
+    }
+    CHECK(read == 10);
+    const std::string circle =
+        std::string("II*\0\x08\0\0\0", 8) + std::string("\0\0\x08\0\0\0", 6); // its only page comes next
+    CHECK(picturesIn(std::as_bytes(std::span(circle))) == 1);
 }
 
 TEST_CASE("read image: what is no picture, broken, empty or huge is refused in a sentence", "[figures][vision]") {

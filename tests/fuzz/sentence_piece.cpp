@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& [folder, model] : {std::pair{&llama, "llama"}, {&xlnet, "xlnet"}, {&camembert, "camembert"}}) {
         folder->write("config.json", std::string(R"({"model_type": ")") + model + R"("})");
         folder->write("tokenizer.model", bytes);
-        fuzz::mayRefuse([&] { check(Tokenizer::ofFolder(folder->path()).value()); });
+        fuzz::mayRefuse([&, &path = folder->path()] { check(Tokenizer::ofFolder(path).value()); });
     }
     t5.write("spiece.model", bytes);
     fuzz::mayRefuse([&] { check(Tokenizer::ofFolder(t5.path()).value()); });

@@ -80,6 +80,84 @@ TEST_CASE("left out: adapters, other formats and stray weights beside the model 
     CHECK(openModelSource(folder.path().string())->leftOut().files.size() == 3);
 }
 
+TEST_CASE("left out: a tensor of two shards is that of the last one, and both are named", "[models]") {
+    constexpr const char* kName = "model.norm.weight";
+    for (const size_t from : {0, 1}) { // the shard that does not get a second one
+        ModelFolder folder("llama");
+        folder.shard();
+        folder.edit("model.safetensors.index.json",
+                    [&](json& index) { index["weight_map"][kName] = folder.kShards[from]; });
+        for (const size_t shard : {0, 1}) { // both hold it: ones in the first, twos in the second
+            const SafetensorsFile file(folder / folder.kShards[shard]);
+            std::vector<std::vector<float>> values;
+            std::vector<WrittenTensor> tensors;
+            for (const auto& [name, tensor] : file.tensors()) {
+                std::vector<float>& each = values.emplace_back(static_cast<size_t>(tensor.elements()));
+                file.read(tensor, 0, each);
+            }
+            size_t next = 0;
+            for (const auto& [name, tensor] : file.tensors()) {
+                if (name != kName) tensors.push_back({.name = name, .shape = tensor.shape, .values = values[next]});
+                ++next;
+            }
+            const std::vector<float> own(40, static_cast<float>(shard + 1));
+            tensors.push_back({.name = kName, .shape = {40}, .values = own});
+            writeSafetensors(folder / folder.kShards[shard], tensors);
+        }
+        const WeightSource weights(folder.path());
+        CHECK(stored(weights, kName) == std::vector<double>(40, 2));
+        const auto source = openModelSource(folder.path().string());
+        CHECK(source->leftOut().repeats ==
+              std::vector{WeightSource::Repeat{kName, folder.kShards[0], folder.kShards[1]}});
+        CHECK_THAT(said(folder), CONTAINS("several files hold the same tensor") && CONTAINS(kName));
+        checkProgram("models '" + folder.path().string() + "'", 0,
+                     {"model.norm.weight of model-00001-of-00002.safetensors", "warning: several files hold"});
+        CHECK(json::parse(runProgram("models --json '" + folder.path().string() + "'", " 2>/dev/null").text)
+                  .at("repeatedTensors") ==
+              json::array({{{"name", kName}, {"file", folder.kShards[0]}, {"used", folder.kShards[1]}}}));
+    }
+}
+
+TEST_CASE("left out: a tensor that the index does not name is read, and named", "[models]") {
+    ModelFolder folder("llama");
+    folder.shard();
+    CHECK(said(folder).empty());
+    folder.edit("model.safetensors.index.json", [](json& index) { index["weight_map"].erase("model.norm.weight"); });
+    CHECK(said(folder) == "model.safetensors.index.json does not name a tensor of its files: \"model.norm.weight\"; "
+                          "this program reads them all the same");
+}
+
+TEST_CASE("left out: a file that a person names is opened, and not another one of its folder", "[models]") {
+    ModelFolder folder("llama");
+    fs::copy_file(folder / "model.safetensors", folder / "mine.safetensors");
+    const auto opened = [&](const std::string& name) {
+        return WeightSource(folder / name).fileOf("model.norm.weight").filename().string();
+    };
+    CHECK(opened("") == "model.safetensors");
+    CHECK(opened("mine.safetensors") == "mine.safetensors");
+    folder.shard();
+    CHECK(opened("mine.safetensors") == "mine.safetensors");
+    CHECK(opened(folder.kShards[1]).starts_with("model-0000")); // a shard stands for all
+    writeFile(folder / "adapter_config.json", "{}");
+    CHECK(WeightSource(folder / "mine.safetensors").otherFiles() == std::vector<std::string>{"adapter_config.json"});
+    CHECK(WeightSource(folder / folder.kShards[0]).otherFiles().size() == 2);
+}
+
+TEST_CASE("left out: a key that a file gives twice has its last value, and is named", "[models]") {
+    ModelFolder folder("llama");
+    const std::string config = folder.text("config.json");
+    writeFile(folder / "config.json", "{\"rms_norm_eps\": 0.5," + config.substr(config.find('{') + 1));
+    CHECK(said(folder) == "config.json gives \"rms_norm_eps\" more than once; the last value counts");
+    CHECK(openModelSource(folder.path().string())->config().normEpsilon ==
+          json::parse(config).at("rms_norm_eps").get<double>());
+    writeFile(folder / "generation_config.json", R"({"eos_token_id": 3, "eos_token_id": 4})");
+    writeFile(folder / "tokenizer.json", letterTokenizer(5).dump());
+    writeFile(folder / "tokenizer_config.json", R"({"a": {"b": 1, "b": 2}})");
+    CHECK_THAT(said(folder), CONTAINS("generation_config.json gives \"eos_token_id\" more than once") &&
+                                 CONTAINS("tokenizer_config.json gives \"b\" more than once"));
+    CHECK(openModelSource(folder.path().string())->stopTokens() == std::vector{4});
+}
+
 TEST_CASE("left out: a wrapper's prefix before every name is no obstacle", "[models]") {
     ModelFolder folder("llama");
     folder.editHeader([](json& header) {

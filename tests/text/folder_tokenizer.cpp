@@ -247,3 +247,24 @@ TEST_CASE("folder tokenizers: SentencePiece files give the ids of the model that
     std::ofstream(unnamed.path() / "tokenizer_config.json") << R"({"tokenizer_class": "MBart50Tokenizer"})";
     CHECK(refuses([&] { Tokenizer::ofFolder(unnamed.path()); }, "class MBart50Tokenizer is not supported"));
 }
+
+TEST_CASE(
+    "folder tokenizers: special tokens get the ids behind the vocabulary, and more than 1 MiB of them are refused",
+    "[text]") {
+    const TemporaryFolder folder;
+    std::filesystem::copy(kFolders / "llama", folder.path());
+    const auto write = [&](int count, const std::string& begin) {
+        json tokens = json::array();
+        for (int i = 0; i < count; ++i) tokens.push_back(begin + std::to_string(i) + ">");
+        std::ofstream(folder.path() / "tokenizer_config.json")
+            << config("LlamaTokenizer", {{"additional_special_tokens", tokens}}).dump();
+    };
+    const int first = Tokenizer::ofFolder(kFolders / "llama")->vocabularySize();
+    constexpr int kMany = 20'000;
+    write(kMany, "<a");
+    const Tokenizer tokenizer = Tokenizer::ofFolder(folder.path()).value();
+    for (const int i : {0, 1, kMany - 1}) CHECK(tokenizer.idOf("<a" + std::to_string(i) + ">") == first + i);
+    CHECK(tokenizer.vocabularySize() == first + kMany);
+    write(1100, std::string(1000, '<'));
+    CHECK(refuses([&] { Tokenizer::ofFolder(folder.path()); }, "the files add more than 1048576 bytes of tokens"));
+}

@@ -319,7 +319,36 @@ TEST_CASE("training from a model: the share of a text that its tokens cannot wri
     CHECK(warning(kLine).empty());
     CHECK_THAT(warning("there was жжжж\n"), CONTAINS("cannot write 33 % of the characters")); // 4 of 12
     CHECK(warning("there was жжжж\n", "chars").empty());
+    Recipe pictures = suggestedRecipe(taskNamed("images"), "");
+    pictures.settings.data.pictures = folder.path() / "data";
+    fs::create_directories(folder.path() / "data" / "a");
+    const std::string head("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08", 25), grey(1, '\0'), clear(1, '\4'),
+        rest(7, '\0'),
+        animated("\0\0\0\x08"
+                 "acTL\0\0\0\2\0\0\0\0crc-"
+                 "\0\0\0\0"
+                 "fcTLcrc-",
+                 32),
+        pixels("\0\0\0\0IDAT", 8);
+    test::writeFile(folder.path() / "data" / "a" / "1.png", head + grey + rest + pixels);
+    CHECK(dataWarning(pictures).empty());
+    test::writeFile(folder.path() / "data" / "a" / "2.png", head + clear + rest + animated + pixels);
+    CHECK(dataWarning(pictures) ==
+          "1 of 2 files are animations: training reads the first picture of each. 1 of 2 files "
+          "may have transparent pixels: training reads the colours that they store.");
     CHECK(unknownShare("a b", Tokenizer::characters({"a", "?"}, "?")) == 0.5);
+}
+
+TEST_CASE("training from a model: one whose tokenizer cannot be read is refused", "[training]") {
+    const TemporaryFolder folder;
+    fs::copy(fs::path(ATTN_TEST_DIR) / "golden" / "llama", folder.path() / "model");
+    test::writeFile(folder.path() / "model" / "tokenizer.json", R"({"model": {"type": "Chars"}})");
+    test::writeFile(folder.path() / "text.txt", std::string(2000, 'a'));
+    Recipe recipe = suggestedRecipe(taskNamed("text"), (folder.path() / "model").string());
+    recipe.settings.data.text = folder.path() / "text.txt";
+    recipe.settings.tokens = kModelTokens;
+    CHECK_THAT(sentenceOf([&] { Trainer(recipe, onOneThread()); }),
+               CONTAINS("training writes tokens, but ") && CONTAINS("choose a model whose tokenizer"));
 }
 
 TEST_CASE("training from a model: what cannot be trained further is refused in a sentence", "[training]") {

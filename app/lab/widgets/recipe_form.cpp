@@ -417,8 +417,7 @@ void RecipeForm::settle() {
 void RecipeForm::warnOfUnknown() {
     const Recipe asked = recipe_.value_or(Recipe{});
     const auto subject = [](const Recipe& recipe) {
-        return std::tuple(recipe.start.model, recipe.settings.data.text, recipe.settings.data.tokens, recipe.task,
-                          recipe.architecture.attention);
+        return std::tuple(recipe.start.model, recipe.settings.data, recipe.task, recipe.architecture.attention);
     };
     if (subject(std::exchange(warned_, asked)) == subject(asked)) return;
     showSentence(warning_, {});
@@ -426,7 +425,8 @@ void RecipeForm::warnOfUnknown() {
     if (const std::string warning = emptyRowsWarning(asked.architecture); !warning.empty())
         return showSentence(warning_, QString::fromStdString(warning));
     reading_.start<std::string>(
-        asked.settings.data.text.string(), [asked](const std::atomic<bool>&) { return unknownWarning(asked); },
+        (asked.settings.data.text.empty() ? asked.settings.data.pictures : asked.settings.data.text).string(),
+        [asked](const std::atomic<bool>&) { return dataWarning(asked); },
         [this](const std::variant<std::string, Failure>& found) { // a text that cannot be read is refused by training
             if (const auto* sentence = std::get_if<std::string>(&found); sentence && !sentence->empty())
                 showSentence(warning_, QString::fromStdString(*sentence));

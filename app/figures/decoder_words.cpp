@@ -1,0 +1,75 @@
+#include "app/figures/decoder_words.h"
+
+#include <QtGlobal>
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <dlfcn.h>
+#include <string_view>
+
+namespace attn {
+namespace {
+
+thread_local DecoderWords* listening = nullptr;
+QtMessageHandler earlier = nullptr;
+
+std::string formatted(const char* module, const char* format, va_list values) {
+    std::array<char, 512> text{};
+    std::vsnprintf(text.data(), text.size(), format, values);
+    return std::string(module == nullptr ? "TIFF" : module) + ": " + text.data();
+}
+
+} // namespace
+
+/// What the libraries call.
+struct DecoderEars {
+    static void hear(const std::string& text, bool isOfPixels) {
+        if (listening == nullptr) return;
+        if (listening->first_.empty()) listening->first_ = text;
+        if (isOfPixels && listening->ofPixels_.empty()) listening->ofPixels_ = text;
+    }
+    static void onQtMessage(QtMsgType type, const QMessageLogContext& context, const QString& text) {
+        if (listening != nullptr && type != QtFatalMsg)
+            hear(text.toStdString(), false);
+        else if (earlier != nullptr)
+            earlier(type, context, text);
+    }
+    static void onTiffError(const char* module, const char* format, va_list values) {
+        hear(formatted(module, format, values), true);
+    }
+    /// Warnings of the reader of directories are about fields that are not known; those of decoders, about pixels.
+    static void onTiffWarning(const char* module, const char* format, va_list values) {
+        if (module != nullptr && !std::string_view(module).starts_with("TIFF")) onTiffError(module, format, values);
+    }
+};
+
+DecoderWords::DecoderWords() {
+    static const bool isSet = [] {
+        earlier = qInstallMessageHandler(DecoderEars::onQtMessage);
+        return true;
+    }();
+    Q_UNUSED(isSet)
+    listening = this;
+}
+
+DecoderWords::~DecoderWords() { listening = nullptr; }
+
+void DecoderWords::listenToTiff() {
+    static const bool isSet = [] {
+        void* library = nullptr; // the plugin's own: the program does not need it otherwise
+        for (const char* name : {"libtiff.so.6", "libtiff.so.5"})
+            if (library == nullptr) library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+        if (library == nullptr) return false;
+        using Handler = void (*)(const char*, const char*, va_list);
+        using Set = Handler (*)(Handler);
+        if (const auto set = reinterpret_cast<Set>(dlsym(library, "TIFFSetErrorHandler")))
+            set(DecoderEars::onTiffError);
+        if (const auto set = reinterpret_cast<Set>(dlsym(library, "TIFFSetWarningHandler")))
+            set(DecoderEars::onTiffWarning);
+        return true;
+    }();
+    Q_UNUSED(isSet)
+}
+
+} // namespace attn

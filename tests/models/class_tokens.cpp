@@ -1,0 +1,76 @@
+#include "tests/models/model_folder.h"
+
+#include "engine/models/generation_rules.h"
+#include "engine/models/model_source.h"
+
+// The values are those of transformers' classes, as their files write them.
+
+using namespace attn;
+using namespace attn::test;
+using nlohmann::json;
+
+namespace {
+
+using Ids = std::vector<int>;
+
+/// Of a config.json whose numbers are read from its text, as in a file.
+GenerationRules rulesOf(const json& fields, int64_t vocabulary = 60000, const char* own = nullptr) {
+    const TemporaryFolder folder;
+    if (own != nullptr) writeFile(folder / "generation_config.json", own);
+    return GenerationRules::read(folder.path(), json::parse(fields.dump()), vocabulary);
+}
+
+} // namespace
+
+TEST_CASE("class tokens: a text ends as in transformers where config.json does not say how", "[models]") {
+    const std::vector<std::pair<const char*, Ids>> ends{
+        {"gpt2", {50256}}, {"gpt_neo", {50256}}, {"gpt_neox", {2}}, {"llama", {2}},
+        {"mistral", {2}},  {"qwen2", {}},        {"bert", {}},      {"distilbert", {}},
+        {"roberta", {2}},  {"xlm-roberta", {2}}, {"xlnet", {2}},    {"t5", {1}},
+        {"mt5", {1}},      {"bart", {2}},        {"marian", {0}},   {"attention-lab", {}}};
+    for (const auto& [type, end] : ends) {
+        INFO(type);
+        CHECK(rulesOf({{"model_type", type}}).stopTokens == end);
+        CHECK(rulesOf({{"model_type", type}, {"eos_token_id", nullptr}}).stopTokens.empty());
+        CHECK(rulesOf({{"model_type", type}, {"eos_token_id", {7, 8}}}).stopTokens == Ids{7, 8});
+        CHECK(rulesOf({{"model_type", type}}, 60000, "{}").stopTokens.empty()); // the file of its own says all
+        CHECK(rulesOf({{"model_type", type}}, 60000, R"({"eos_token_id": 9})").stopTokens == Ids{9});
+    }
+    CHECK(rulesOf({{"model_type", "gpt2"}}, 50256).stopTokens.empty()); // no token of the vocabulary
+    CHECK(rulesOf({{"model_type", 3}}).stopTokens.empty());
+    CHECK(rulesOf({{"model_type", "bart"}, {"force_bos_token_to_be_generated", true}}).firstToken == 0);
+    CHECK(
+        rulesOf({{"model_type", "bart"}, {"force_bos_token_to_be_generated", true}, {"bos_token_id", 5}}).firstToken ==
+        5);
+    CHECK(rulesOf({{"model_type", "marian"}}).lastTokens == Ids{0});
+}
+
+TEST_CASE("class tokens: ids that are no tokens are named once for each field", "[models]") {
+    json many = json::array();
+    for (int id = 0; id < 100; ++id) many.push_back(id);
+    const GenerationRules rules = rulesOf({{"model_type", "llama"}, {"suppress_tokens", many}}, 50);
+    CHECK(rules.suppressed.size() == 50);
+    REQUIRE(rules.warnings.size() == 1);
+    CHECK_THAT(rules.warnings.front(),
+               CONTAINS("\"suppress_tokens\" is [50,51,52,") && CONTAINS("not tokens of the 50 in the vocabulary"));
+}
+
+TEST_CASE("class tokens: a model that does not say its end or its start has those of its class", "[models]") {
+    const auto open = [](const char* model, std::initializer_list<const char*> fields) {
+        ModelFolder folder(model);
+        folder.edit("config.json", [&](json& config) {
+            for (const char* field : fields) config.erase(field);
+        });
+        return openModelSource(folder.path().string());
+    };
+    CHECK(open("llama", {"eos_token_id"})->stopTokens() == Ids{2});
+    CHECK(open("t5", {"eos_token_id"})->stopTokens() == Ids{1});
+    CHECK(open("gpt2", {"eos_token_id"})->stopTokens().empty()); // 61 tokens
+    CHECK(open("bart", {"decoder_start_token_id"})->config().startToken == 2);
+    CHECK(open("marian", {"decoder_start_token_id"})->config().startToken == 40); // the last: there is no token 58100
+    CHECK(open("t5", {"decoder_start_token_id"})->config().startToken == 0);
+    CHECK(open("roberta", {"pad_token_id"})->config().paddingToken == 1);
+    ModelFolder folder("qwen2");
+    folder.edit("config.json", [](json& config) { config.erase("eos_token_id"); });
+    CHECK(openModelSource(folder.path().string())->stopTokens().empty());
+}
