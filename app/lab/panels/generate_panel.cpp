@@ -4,6 +4,7 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
+#include "app/lab/panels/answers.h"
 #include "app/lab/panels/prompt_suggestions.h"
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/generated_text.h"
@@ -354,7 +355,9 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
             : snapshot->model->maskToken
                 ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
                      "it again to show it.")
-            : snapshot->classes ? tr("This model writes no text. Next token lists what it says of this text.")
+            : snapshot->classes ? tr("This model writes no text. The panel %1 lists what it says of this one. %2")
+                                      .arg(answerTitle(*snapshot->model), meaningOfAnswer(*snapshot->model))
+                                      .trimmed()
                                 : tr("This model predicts no words. Its attention is in the other panels."));
         if (snapshot->model) hider_.follow(*snapshot);
     }
