@@ -336,10 +336,12 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
                                  .arg(context)
              : isWriting ? tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context)
                          : tr("%L1 of %L2 tokens").arg(chips_->count()).arg(context));
-        if (snapshot->model && snapshot->model->ownContext > context)
-            tokenCount_->setToolTip(tr("Attention Lab reads at most %L1 of this model's %L2 tokens at a time.")
-                                        .arg(context)
-                                        .arg(snapshot->model->ownContext));
+        if (snapshot->model && snapshot->model->ownContext > context) // else the limit is the model's
+            hint(tr("%1 (Attention Lab's limit)").arg(tokenCount_->text()),
+                 tr("%1. Attention Lab reads at most %L2 of the %L3 tokens that this model allows.")
+                     .arg(tokenCount_->text())
+                     .arg(context)
+                     .arg(snapshot->model->ownContext));
         if (isWriting && endsWithLoneSpace(*snapshot))
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
