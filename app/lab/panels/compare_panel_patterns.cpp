@@ -237,7 +237,7 @@ void ComparePanel::showHeads(bool isOn) {
         std::ranges::stable_sort(byHead_, std::greater(), [](const auto& row) { return row.second; });
         heads_->clear();
         for (const auto& [at, bits] : byHead_) {
-            auto* item = addPlainRow(heads_, {bench_.headLabel(at.first, at.second), formatNumber(bits, 4)});
+            auto* item = addPlainRow(heads_, {bench_.headLabel(at.first, at.second), formatMeasured(bits, 4)});
             item->setData(0, Qt::UserRole, at.first);
             item->setData(1, Qt::UserRole, at.second);
         }

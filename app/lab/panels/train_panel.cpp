@@ -7,6 +7,7 @@
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/real_box.h"
 #include "app/lab/widgets/recipe_form.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
@@ -17,7 +18,6 @@
 
 #include <QCheckBox>
 #include <QCoreApplication>
-#include <QDoubleSpinBox>
 #include <QJsonArray>
 #include <QMouseEvent>
 #include <QProgressBar>
@@ -37,6 +37,7 @@ namespace {
 
 /// Steps per second at each slider step. The step after the last one means "as fast as possible".
 constexpr std::array kPaces = {0.5, 1.0, 2.0, 5.0, 10.0, 20.0};
+constexpr double kFirstRate = 1e-5; ///< the first step of a learning rate from zero
 constexpr int kAnimationMs = 120;
 constexpr int kMemoryPauseMs = 400;
 
@@ -143,9 +144,9 @@ QWidget* TrainPanel::makePace() {
     paceLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 steps/s").arg("0.5 ")));
     ownRate_ = named(new QCheckBox(tr("Learning rate")), "ownRate", tr("Set the learning rate yourself"),
                      tr("Off: the schedule sets the learning rate. On: the value here applies from the next step."));
-    rate_ = named(new QDoubleSpinBox, "rate", tr("Current learning rate"), tr("The learning rate of the next steps"));
-    rate_->setDecimals(6);
-    rate_->setRange(0, 1);
+    rate_ = named(new RealBox, "rate", tr("Current learning rate"), tr("The learning rate of the next steps"));
+    rate_->setRange(0, 100); // as in the recipe
+    rate_->setSingleStep(kFirstRate);
     rate_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
     rate_->setKeyboardTracking(false);
     rate_->setEnabled(false);
@@ -273,7 +274,7 @@ QString TrainPanel::newestMetrics() const {
     const RunListModel::Run& run = bench_.runs().runs()[static_cast<size_t>(row)];
     const auto after = std::ranges::upper_bound(run.points, training_->step, {}, &MetricPoint::step);
     if (after == run.points.begin()) return {};
-    QString text = '\n' + tr("loss %1").arg(std::prev(after)->loss, 0, 'f', 3);
+    QString text = '\n' + tr("loss %1").arg(formatMeasured(std::prev(after)->loss, 3));
     if (const MetricPoint& point = *std::prev(after); point.skippedSteps > 0)
         text += tr(" · steps left out: %1").arg(point.skippedSteps);
     const auto measured = std::find_if(std::make_reverse_iterator(after), run.points.rend(),
@@ -282,11 +283,10 @@ QString TrainPanel::newestMetrics() const {
     const Task& task = taskNamed(run.recipe.task);
     const bool isShare = task.measuresShare();
     text += tr(" · %1 %2")
-                .arg(fromEngine(task.metricName), isShare ? tr("%1 %").arg(*measured->metric * 100, 0, 'f', 1)
-                                                          : QString::number(*measured->metric, 'f', 3));
+                .arg(fromEngine(task.metricName),
+                     isShare ? formatPercent(*measured->metric) : formatMeasured(*measured->metric, 3));
     if (measured->hiddenTokens)
-        text +=
-            tr(" · %1 %2").arg(fromEngine(kHiddenTokensName), tr("%1 %").arg(*measured->hiddenTokens * 100, 0, 'f', 1));
+        text += tr(" · %1 %2").arg(fromEngine(kHiddenTokensName), formatPercent(*measured->hiddenTokens));
     return text;
 }
 
@@ -520,7 +520,8 @@ void TrainPanel::updateButtons() {
     state_->setToolTip(details.join(QStringLiteral(" · "))); // the text must fit into its two lines
     if (!ownRate_->isChecked() && form_->recipe()) {
         const QSignalBlocker quiet(rate_);
-        rate_->setValue(form_->recipe()->schedule.at(isHere ? training_->step : 0));
+        // Three digits can be read while they change.
+        rate_->setValue(formatShort(form_->recipe()->schedule.at(isHere ? training_->step : 0), 3).toDouble());
     }
     const auto* task = form_->recipe() ? &taskNamed(form_->recipe()->task) : nullptr;
     QString hint = task ? QCoreApplication::translate("attn::Task", std::string(task->hint).c_str()) : QString();
