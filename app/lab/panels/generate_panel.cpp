@@ -9,6 +9,7 @@
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/token_chips.h"
+#include "app/lab/widgets/whole_lines.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/session_file.h"
 #include "app/lab/workbench/undo_commands.h"
@@ -118,17 +119,12 @@ PromptEditor::PromptEditor(QWidget* parent) : LimitedEditor(static_cast<int>(kMo
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
 }
 
-int PromptEditor::heightOf(int lines) const {
-    const QMargins frame = contentsMargins();
-    return fontMetrics().lineSpacing() * lines + qCeil(2 * document()->documentMargin()) + frame.top() + frame.bottom();
-}
+QSize PromptEditor::sizeHint() const { return {240, heightOfLines(*this, *document(), 3)}; }
 
-QSize PromptEditor::sizeHint() const { return {240, heightOf(3)}; }
-
-QSize PromptEditor::minimumSizeHint() const { return {120, heightOf(2)}; }
+QSize PromptEditor::minimumSizeHint() const { return {120, heightOfLines(*this, *document(), 2)}; }
 
 void PromptEditor::resizeEvent(QResizeEvent* event) {
-    const int spare = std::max(0, height() - heightOf(0)) % fontMetrics().lineSpacing(); // else a line is cut in half
+    const int spare = spareBelowLines(*this, *document());
     // To set the margins lays out the bars again, even if nothing changes. A text that fits without a bar and not
     // beside it would then call this function without end.
     if (std::exchange(spare_, spare) != spare) setViewportMargins(0, 0, 0, spare);
