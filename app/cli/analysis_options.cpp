@@ -115,7 +115,7 @@ Asked::Asked(const AnalysisOptions& options, const char* command, const std::str
 
 int Asked::choiceNamed(const std::string& text, const char* option) const {
     if (text.empty()) return -1;
-    return isText() ? tokenNamed(languageModel(*model_), text, option) : classNamed(info(), text);
+    return hasClasses() ? classNamed(info(), text) : tokenNamed(languageModel(*model_), text, option);
 }
 
 LogitTarget Asked::target() const {
@@ -127,11 +127,11 @@ std::shared_ptr<AnalysisResult> Asked::runAny(const Analysis& analysis) const {
 }
 
 std::string Asked::choice(int index) const {
-    return isText() ? tokenText(info(), index) : inQuotes(info().labelOf(index));
+    return hasClasses() ? inQuotes(info().labelOf(index)) : tokenText(info(), index);
 }
 
 nlohmann::json Asked::choiceJson(int index) const {
-    if (isText()) return tokenJson(info(), index);
+    if (!hasClasses()) return tokenJson(info(), index);
     return {{"index", index}, {"label", info().labelOf(index)}};
 }
 
@@ -141,7 +141,7 @@ std::string Asked::targetText(const LogitTarget& target) const {
 }
 
 nlohmann::json Asked::targetJson(const LogitTarget& target) const {
-    nlohmann::json json{{isText() ? "token" : "class", choiceJson(target.token)}};
+    nlohmann::json json{{hasClasses() ? "class" : "token", choiceJson(target.token)}};
     if (target.other >= 0) json["against"] = choiceJson(target.other);
     return json;
 }

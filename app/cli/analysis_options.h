@@ -36,6 +36,7 @@ public:
     Asked(const AnalysisOptions& options, const char* command, const std::string& from = {});
 
     bool isText() const { return input_.isText(); }
+    bool hasClasses() const { return info().classes > 0; } ///< in place of tokens
     RunningModel& model() const { return *model_; }
     const ModelInfo& info() const { return model_->info(); }
     const Input& input() const { return input_; }

@@ -126,11 +126,20 @@ QString formatShort(double value, int digits) {
     return text;
 }
 
-QString formatSaid(double said, ClassActivation activation) {
-    return activation == ClassActivation::None ? formatNumber(said, 4) : formatPercent(said);
+QString formatMeasured(double value, int decimals) {
+    const bool isSmall = value != 0 && std::abs(value) < 0.999 * std::pow(10, 1 - decimals);
+    return isSmall ? formatShort(value, 3) : formatNumber(value, decimals);
 }
 
-QString formatPercent(double share, int decimals) { return formatNumber(share * 100, decimals) + QStringLiteral(" %"); }
+QString formatSaid(double said, ClassActivation activation) {
+    return activation == ClassActivation::None ? formatMeasured(said, 4) : formatPercent(said);
+}
+
+QString formatPercent(double share, int decimals) {
+    const double least = std::pow(10, -decimals);
+    if (share > 0 && share * 100 < least / 2) return QStringLiteral("<%1 %").arg(formatNumber(least, decimals));
+    return formatNumber(share * 100, decimals) + QStringLiteral(" %");
+}
 
 std::optional<double> readNumber(const QString& text) {
     QString number = text;

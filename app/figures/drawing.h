@@ -77,7 +77,10 @@ double textWidth(const QString& text, const QFont& font);
 QString formatNumber(double value, int decimals);
 /// The same with this many digits that count: "0.00123", "−4.5e-06".
 QString formatShort(double value, int digits);
-/// A share of 1 as "12.3 %".
+/// A number that was measured, with this many decimals. One that is too small for them has three digits that count:
+/// "0.312", "0.00456", "3.1e-05".
+QString formatMeasured(double value, int decimals);
+/// A share of 1 as "12.3 %"; "<0.1 %" for one that is not zero and would be shown so.
 QString formatPercent(double share, int decimals = 1);
 /// What a classifier says of a class: a percentage, or the number of a regression.
 QString formatSaid(double said, ClassActivation activation);

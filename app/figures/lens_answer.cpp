@@ -135,9 +135,7 @@ PatchOverlayFigure changeOf(const PatchOverlayFigure& after, const PatchOverlayF
 }
 
 QString LensSubject::choiceName(int index) const {
-    const bool areClasses =
-        !model.structure.readouts.empty() && model.structure.readouts.front().kind == Readout::Kind::Class;
-    if (areClasses) return QString::fromStdString(model.labelOf(index));
+    if (model.classes > 0) return QString::fromStdString(model.labelOf(index));
     const auto at = static_cast<size_t>(index);
     return at < model.tokenTexts.size() ? visibleText(QString::fromStdString(model.tokenTexts[at]))
                                         : QStringLiteral("#%1").arg(index);

@@ -7,14 +7,6 @@
 #include <cmath>
 
 namespace attn {
-namespace {
-
-QString percent(float probability) {
-    const double value = static_cast<double>(probability) * 100;
-    return value > 0 && value < 0.05 ? QStringLiteral("<0.1 %") : formatNumber(value, 1) + QStringLiteral(" %");
-}
-
-} // namespace
 
 QRectF NextTokenFigure::barRow(int index, const QRectF& area, const FigureTheme& theme) const {
     const double height = std::round(theme.lineHeight() * 1.2),
@@ -57,7 +49,8 @@ void NextTokenFigure::paint(QPainter& painter, const QRectF& area, const FigureT
                    QSizeF(track.width() * std::clamp(static_cast<double>(bar.probability), 0.0, 1.0), track.height())),
             theme.prediction);
         drawLine(painter, QRectF(right + margin, row.top(), percentWidth, row.height()), kAtRight,
-                 bar.probability > 0 ? percent(bar.probability) : tr("excluded"), theme.textFont(), ink);
+                 bar.probability > 0 ? formatPercent(static_cast<double>(bar.probability)) : tr("excluded"),
+                 theme.textFont(), ink);
         drawLine(painter, QRectF(names.right() + margin, row.top(), logitWidth, row.height()), kAtRight,
                  formatNumber(static_cast<double>(bar.logit), 2), theme.smallFont(), theme.faint);
     }

@@ -80,10 +80,10 @@ void WeightFigure::paint(QPainter& painter, const QRectF& area, const FigureThem
     drawLine(painter, {area.left() + margin, area.top() + spacing::kTight, width, theme.lineHeight() * 1.25}, kAtLeft,
              QString::fromStdString(weight->name), theme.titleFont(), theme.text);
     const QString facts = tr("%1    mean %2    deviation %3    from %4 to %5")
-                              .arg(shapeText(weight->shape), formatNumber(static_cast<double>(weight->mean), 4),
-                                   formatNumber(static_cast<double>(weight->standardDeviation), 4),
-                                   formatNumber(static_cast<double>(weight->minimum), 4),
-                                   formatNumber(static_cast<double>(weight->maximum), 4));
+                              .arg(shapeText(weight->shape), formatMeasured(static_cast<double>(weight->mean), 4),
+                                   formatMeasured(static_cast<double>(weight->standardDeviation), 4),
+                                   formatMeasured(static_cast<double>(weight->minimum), 4),
+                                   formatMeasured(static_cast<double>(weight->maximum), 4));
     drawLine(
         painter,
         {area.left() + margin, area.top() + spacing::kTight + theme.lineHeight() * 1.25, width, theme.lineHeight()},
@@ -138,9 +138,9 @@ void WeightFigure::paintHistogram(QPainter& painter, const QRectF& rect, const F
         painter.drawLine(QPointF(zero, plot.top()), QPointF(zero, plot.bottom()));
     }
     const QRectF under(rect.left(), plot.bottom(), rect.width(), labels);
-    drawLine(painter, under, kAtLeft, formatNumber(static_cast<double>(weight->minimum), 3), theme.smallFont(),
+    drawLine(painter, under, kAtLeft, formatMeasured(static_cast<double>(weight->minimum), 3), theme.smallFont(),
              theme.faint);
-    drawLine(painter, under, kAtRight, formatNumber(static_cast<double>(weight->maximum), 3), theme.smallFont(),
+    drawLine(painter, under, kAtRight, formatMeasured(static_cast<double>(weight->maximum), 3), theme.smallFont(),
              theme.faint);
 }
 

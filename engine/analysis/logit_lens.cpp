@@ -215,10 +215,13 @@ double TokenScores::perplexity() const { return std::exp(meanLoss()); }
 
 std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
     LanguageModel& model = languageModel(running);
+    const bool fillsGaps = model.config().readout == TextReadout::MaskedToken;
     if (model.config().readout != TextReadout::NextToken)
-        throw Error({.what = "this model fills gaps, so it has no next-token loss",
-                     .where = model.info().name,
-                     .hint = "use the logit lens with [MASK] in the text"});
+        throw Error(
+            {.what = fillsGaps ? "this model fills gaps, so it has no next-token loss"
+                               : "this model does not predict the next token, so there is no loss of it",
+             .where = model.info().name,
+             .hint = fillsGaps ? "use the logit lens with [MASK] in the text" : "open a model that continues texts"});
     auto scores = std::make_shared<TokenScores>();
     scores->tokens = !text.empty() ? tokensOf(model, text) : tokens.empty() ? context.input.tokens() : tokens;
     auto input = std::get<TextInput>(context.input); // its source stays

@@ -136,7 +136,7 @@ std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& model, 
     auto result = std::make_shared<AblationSweep>();
     result->sites = info.siteCount();
     result->heads = info.heads;
-    const std::vector<float> before = model.predict(context.input), gates = model.gates();
+    const std::vector<float> before = answerTo(model, context.input), gates = model.gates();
     result->target = resolved(target, before);
     const double whole = logitOf(result->target, before);
     result->whole = static_cast<float>(whole);
@@ -193,7 +193,7 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& model, con
     std::vector<std::string> names;
     for (const int site : result->sites) names.push_back(info.site(site).inBlock(hook));
     const auto values = model.capture(other, fmt::format("{}", fmt::join(names, ","))); // in the order of the blocks
-    const std::vector<float> otherLogits = model.predict(other), ownLogits = model.predict(context.input);
+    const std::vector<float> otherLogits = answerTo(model, other), ownLogits = answerTo(model, context.input);
     result->compare(target, ownLogits, otherLogits);
 
     const HookEdits ready = declared(model, before, values);

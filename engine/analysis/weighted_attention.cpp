@@ -29,7 +29,7 @@ std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(RunningModel& mod
         throw Error({.what = fmt::format("layer {} attends within windows", own.layer),
                      .where = info.name,
                      .hint = "choose a model whose patches attend to the whole picture"});
-    WholeRun whole(model, context.input);
+    WholeRun whole(model, context.input, {}, WholeRun::Needs::Nothing);
     const Tensor v = whole.hook(own.hook("v")), p = whole.hook(own.hook("pattern")); // [S,G,D], [H,T,S]
     const int64_t S = v.shape()[0], G = v.shape()[1], D = v.shape()[2], T = p.shape()[1],
                   C = info.structure.streams[static_cast<size_t>(own.queryStream)].width;

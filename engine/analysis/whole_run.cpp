@@ -23,13 +23,17 @@ constexpr const char* kRow = "analysis.row";
 
 } // namespace
 
-WholeRun::WholeRun(RunningModel& model, const Input& input, const WholeBuild& build)
+WholeRun::WholeRun(RunningModel& model, const Input& input, const WholeBuild& build, Needs needs)
     : model_(model), input_(input), built_(model.wholeGraph(input, build)), prediction_(built_.logits) {
-    if (!built_.logits && !input.isText()) visionModel(model).requireHead();
-    if (!built_.logits)
-        throw Error({.what = "this model predicts no tokens, so there is no prediction to explain",
+    if (needs == Needs::Nothing || built_.logits) return;
+    if (!input.isText()) visionModel(model).requireHead();
+    if (model.info().classes > 0)
+        throw Error({.what = "this model answers about the whole text, and this lens explains a predicted token",
                      .where = model.info().name,
-                     .hint = "open a folder that holds the model's masked-token head"});
+                     .hint = "measure the effect of each head, or patch activations"});
+    throw Error({.what = "this model predicts no tokens, so there is no prediction to explain",
+                 .where = model.info().name,
+                 .hint = "open a folder that holds the model's masked-token head"});
 }
 
 int64_t WholeRun::length() const { return built_.logits.shape()[0]; }
@@ -76,6 +80,15 @@ std::vector<float> withoutPadding(const std::vector<float>& cells, const Shape& 
         if (row % full[0] < queries)
             kept.insert(kept.end(), cells.begin() + row * full[1], cells.begin() + row * full[1] + keys);
     return kept;
+}
+
+std::vector<float> answerTo(RunningModel& model, const Input& input) {
+    std::vector<float> logits = model.predict(input);
+    if (!logits.empty()) return logits;
+    throw Error(
+        {.what = "this model has no single answer to a text: it predicts neither a token nor a class of the whole",
+         .where = model.info().name,
+         .hint = "open a model that does"});
 }
 
 void requireAnswer(const LanguageModel& model) {

@@ -18,8 +18,11 @@ namespace attn {
 /// weights, gates and edits, and does not touch its cache.
 class WholeRun {
 public:
-    /// @throws Error as RunningModel::require()
-    WholeRun(RunningModel& model, const Input& input, const WholeBuild& build = {});
+    /// What an analysis needs of the graph besides its hooks.
+    enum class Needs : uint8_t { Nothing, Prediction };
+
+    /// @throws Error as RunningModel::require(), and if the model has no prediction after a token, or of a picture
+    WholeRun(RunningModel& model, const Input& input, const WholeBuild& build = {}, Needs needs = Needs::Prediction);
 
     RunningModel& model() const { return model_; }
     const ModelGraph& built() const { return built_; }
@@ -60,6 +63,10 @@ private:
 
 /// Patterns without their padding. @param cells [H,T,S]  @param full T and S  @return [H,queries,keys]
 std::vector<float> withoutPadding(const std::vector<float>& cells, const Shape& full, int64_t queries, int64_t keys);
+
+/// The logits that a model answers with: of the next token, or of the classes of a text or a picture.
+/// @throws Error if it answers for each token, or not at all; as RunningModel::predict()
+std::vector<float> answerTo(RunningModel& model, const Input& input);
 
 /// A softmax of NaN gives zeros, so that patterns alone do not tell that a run went wrong: its logits do.
 /// @throws Error if the logits of the last run are not finite

@@ -155,7 +155,8 @@ std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& i
     require(input);
     truncate(0);
     setSides(std::get<TextInput>(input));
-    return feed(input.tokens(), isCancelled) ? logits_ : std::vector<float>();
+    if (!feed(input.tokens(), isCancelled)) return {};
+    return info_.classes > 0 ? classLogits_ : logits_;
 }
 
 std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
@@ -166,7 +167,7 @@ std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
     const bool isHeld = tokens_.size() >= row && std::ranges::equal(tokens.first(row), std::span(tokens_).first(row));
     truncate(isHeld ? row : 0);
     feed(tokens.subspan(tokens_.size()));
-    return logits_;
+    return info_.classes > 0 ? classLogits_ : logits_;
 }
 
 ModelGraph LanguageModel::stepGraph(int64_t queries, int64_t keys) const {

@@ -114,7 +114,7 @@ public:
     std::vector<float> predictFrom(const Input& input, size_t row) override;
     ModelGraph listing() const override;
     Tensor linearReadout(Tensor stream, Tensor row) const override;
-    int choices() const override { return info_.vocabulary; }
+    int choices() const override { return info_.classes > 0 ? info_.classes : info_.vocabulary; }
     const LayerAttention& attentionOf(int site) const override { return siteAttention(config(), site); }
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) override;

@@ -106,6 +106,7 @@ ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build
 
 size_t LanguageModel::predictedRow(const Input& input) const {
     const std::vector<int>& tokens = input.tokens();
+    if (info_.classes > 0 && isEncoder(config())) return 0;
     const std::optional<int> mask =
         tokenizer() && config().readout == TextReadout::MaskedToken ? tokenizer()->maskId() : std::nullopt;
     const auto chosen = static_cast<size_t>(predictAt_);

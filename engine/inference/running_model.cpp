@@ -186,16 +186,17 @@ size_t RunningModel::predictedRow(const Input&) const { return 0; }
 
 std::vector<float> RunningModel::formedLogits(const Input& input) {
     const ModelGraph graph = wholeGraph(input, {.isFormed = true});
-    if (!graph.logits)
-        throw Error({.what = "this model predicts no tokens",
+    const Tensor readout = graph.logits ? graph.logits : info_.classes > 0 ? graph.classes : Tensor();
+    if (!readout)
+        throw Error({.what = "this model predicts neither tokens nor classes of a whole text",
                      .where = info_.name,
-                     .hint = "open a model that predicts tokens or classes"});
-    const auto executor = executorOf(graph, {{"formed_logits", graph.logits}});
+                     .hint = "open a model that does"});
+    const auto executor = executorOf(graph, {{"formed_logits", readout}});
     writeWhole(*executor, input);
     executor->run({});
     std::vector<float> logits = denseResult(*executor, "formed_logits");
     const size_t rows = input.isText() ? input.tokens().size() : 1;
-    logits.resize(rows * static_cast<size_t>(choices())); // without rows of padding
+    logits.resize(rows * static_cast<size_t>(choices())); // without rows of padding; a classifier may have fewer
     return logits;
 }
 

@@ -99,7 +99,8 @@ public:
                                             const GpuExecutorOptions& options = {});
     /// Writes an input, gates and edits for a run of a graph from wholeGraph().
     virtual void writeWhole(GpuExecutor& executor, const Input& input) const = 0;
-    /// The logits of the readout. @return empty if cancelled  @throws Error as require()
+    /// The logits of the readout: of the token after the text, or of the classes of a whole text or a picture.
+    /// @return empty if cancelled, or if the model answers with neither  @throws Error as require()
     virtual std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) = 0;
     /// predict() again, after changes that reach only rows from `row` on.
     virtual std::vector<float> predictFrom(const Input& input, size_t row);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <ranges>
 
 namespace attn {
@@ -54,15 +55,14 @@ std::vector<RecipeChoice> initChoices() {
     std::vector<RecipeChoice> choices;
     for (const Initialisation& rule : initialisations())
         choices.push_back(
-            {rule.id, fmt::format("Initial weights: {}", rule.title),
+            {rule.id, std::string(rule.title),
              fmt::format("{}\n{}\n{} {}", rule.idea, rule.formula, rule.source.authors, rule.source.year)});
     return choices;
 }
 
 std::vector<RecipeChoice> precisionChoices() {
     std::vector<RecipeChoice> choices;
-    for (const Precision& precision : precisions())
-        choices.push_back({precision.id, fmt::format("Precision: {}", precision.title)});
+    for (const Precision& precision : precisions()) choices.push_back({precision.id, std::string(precision.title)});
     return choices;
 }
 
@@ -81,6 +81,33 @@ bool readsTranslation(const Task& task) { return task.readsTranslation; }
 bool readsLanguages(const Task& task) { return task.readsLanguages; }
 bool splitsText(const Task& task) { return task.splitsText; }
 bool readsData(const Task& task) { return task.readsData || !task.withoutData.empty(); }
+
+const TrainableFamily& familyOf(const Recipe& r) { return trainableFamilyNamed(r.architecture.family); }
+
+/// A model of the family. @return nullopt of pictures, whose models have what is asked for
+std::optional<DecoderConfig> exampleOf(const Recipe& r, std::string_view activation = "gelu") {
+    const TrainableFamily& family = familyOf(r);
+    if (!family.describe) return {};
+    return family.describe({.family = r.architecture.family, .activation = std::string(activation)}, 16, 16);
+}
+
+/// Whether models of the family have the activation that is asked for; Llama's and T5's have one of their own.
+bool choosesActivation(const Recipe& r) {
+    const auto one = exampleOf(r), other = exampleOf(r, "relu");
+    return !one || one->feedForward.activation != other->feedForward.activation;
+}
+
+/// Whether models of the family have biases that could be left out; Llama's and T5's have none.
+bool choosesBiases(const Recipe& r) {
+    const auto example = exampleOf(r);
+    return familyOf(r).mayLackBiases && (!example || example->layers.front().queryKeyValueBias);
+}
+
+bool endsAtFinalRate(const Recipe& r) {
+    return r.schedule.kind == Schedule::Kind::Cosine || r.schedule.kind == Schedule::Kind::Linear;
+}
+
+bool isAdam(const Recipe& r) { return r.optimiser.kind != Optimiser::Kind::Sgd; }
 
 const std::vector<RecipeField>& table() {
     // clang-format off
@@ -119,7 +146,7 @@ const std::vector<RecipeField>& table() {
         {.id = "trained", .option = "--trained WHAT", .title = "Trained parameters",
          .help = "parameters that training changes; the others stay as they are",
          .section = Section::Start, .slot = [](Recipe& r) -> RecipeSlot { return &r.start.trained; },
-         .choices = {{"all", "Train all parameters"}, {"norms and readout", "Train only norms and readout"}},
+         .choices = {{"all", "All"}, {"norms and readout", "Only norms and readout"}},
          .values = "all, 'norms and readout', or names such as 'blocks.3.*,ln_final.*'"},
         {.id = "lora_rank", .option = "--lora RANK", .title = "Low-rank adapters (LoRA)",
          .help = "instead of the parameters of the model to start from, train two narrow matrices A and B beside each matrix of queries and values, whose product is added to it. The number is their rank; 0: no adapters",
@@ -149,7 +176,8 @@ const std::vector<RecipeField>& table() {
          .help = "key and value heads per layer. If they are fewer than the heads, groups of heads share them; 0: as many as heads",
          .kind = Kind::Whole, .section = Section::Model,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.architecture.keyValueHeads; }, .maximum = 128,
-         .usualMaximum = 16, .uses = "llama", .appliesTo = hasOneText, .describesModel = true},
+         .usualMaximum = 16, .uses = "llama", .appliesTo = hasOneText,
+         .matters = [](const Recipe& r) { return familyOf(r).hasKeyValueHeads; }, .describesModel = true},
         {.id = "patch", .option = "--patch N", .title = "Patch",
          .help = "side of a patch in pixels. Each patch becomes one token", .kind = Kind::Whole,
          .section = Section::Model, .slot = [](Recipe& r) -> RecipeSlot { return &r.architecture.patch; },
@@ -164,8 +192,7 @@ const std::vector<RecipeField>& table() {
          .help = "how the model knows the position of a patch or a token",
          .kind = Kind::Choice, .section = Section::Model,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.architecture.positions; },
-         .choices = {{"learned", "Positions of the family"}, {"sinusoidal", "Sines of row and column"},
-                     {"none", "No positions"}},
+         .choices = {{"learned", "The family's own"}, {"sinusoidal", "Sines of row and column"}, {"none", "None"}},
          .uses = "vit; t5 and bart, without sinusoidal", .appliesTo = hasPicturesOrSource, .describesModel = true},
         {.id = "window", .option = "--window N", .title = "Window",
          .help = "side of Swin's attention windows in tokens, which every other layer shifts; needs the mean of the patches as the source of the answer; 0: no windows",
@@ -195,15 +222,16 @@ const std::vector<RecipeField>& table() {
          .help = "activation of the feed-forward layers", .kind = Kind::Choice, .section = Section::Model,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.architecture.activation; },
          .choices = {{"gelu_new", "GELU (tanh)"}, {"gelu", "GELU (exact)"}, {"relu", "ReLU"}},
-         .uses = "all but llama and t5", .describesModel = true},
+         .uses = "all but llama and t5", .matters = choosesActivation, .describesModel = true},
         {.id = "bias", .option = "--no-bias", .title = "Biases", .help = "a model without biases keeps each of them at zero",
          .kind = Kind::Toggle, .section = Section::Model,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.architecture.bias; }, .uses = "gpt2",
-         .describesModel = true},
+         .matters = choosesBiases, .describesModel = true},
         {.id = "attention_only", .option = "--attention-only", .title = "Attention only",
          .help = "leave out the feed-forward layers", .kind = Kind::Toggle, .section = Section::Model,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.architecture.attentionOnly; }, .uses = "gpt2",
-         .appliesTo = hasOneText, .describesModel = true},
+         .appliesTo = hasOneText, .matters = [](const Recipe& r) { return familyOf(r).mayLackMlps; },
+         .describesModel = true},
         {.id = "attention", .option = "--attention SPEC",
          .help = "compose the attention, for example 'position=alibi, mask=causal & window(32)'; several compositions, separated by semicolons, alternate from layer to layer",
          .section = Section::Model, .slot = [](Recipe& r) -> RecipeSlot { return &r.architecture.attention; }},
@@ -215,7 +243,8 @@ const std::vector<RecipeField>& table() {
          .help = "standard deviation of matrices before training, for the rules scaled_normal, normal and zero_residual",
          .kind = Kind::Real, .section = Section::Model,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.architecture.initialDeviation; }, .maximum = 1,
-         .step = 0.001},
+         .step = 0.001,
+         .matters = [](const Recipe& r) { return initialisationNamed(r.architecture.init).hasDeviation; }},
 
         // ---- training
         {.id = "steps", .option = "--steps N", .title = "Steps", .help = "number of updates of the parameters",
@@ -233,7 +262,8 @@ const std::vector<RecipeField>& table() {
          .slot = [](Recipe& r) -> RecipeSlot { return &r.schedule.rate; }, .maximum = 100, .step = 0.00001},
         {.id = "final_learning_rate", .option = "--final-lr X", .title = "Final learning rate",
          .help = "learning rate at the last step", .kind = Kind::Real, .section = Section::Training,
-         .slot = [](Recipe& r) -> RecipeSlot { return &r.schedule.finalRate; }, .maximum = 100, .step = 0.00001},
+         .slot = [](Recipe& r) -> RecipeSlot { return &r.schedule.finalRate; }, .maximum = 100, .step = 0.00001,
+         .matters = endsAtFinalRate},
         {.id = "warm_up", .option = "--warmup N", .title = "Warm-up",
          .help = "number of steps in which the learning rate rises", .kind = Kind::Whole, .section = Section::Training,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.schedule.warmUp; }, .maximum = kMostUpdates},
@@ -253,16 +283,19 @@ const std::vector<RecipeField>& table() {
          .choices = {{"adamw", "AdamW"}, {"adam", "Adam"}, {"sgd", "SGD with momentum"}}},
         {.id = "beta1", .option = "--beta1 X", .title = "Beta1", .help = "how long Adam remembers gradients",
          .kind = Kind::Real, .section = Section::Training,
-         .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.beta1; }, .maximum = 0.99999, .step = 0.001},
+         .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.beta1; }, .maximum = 0.99999, .step = 0.001,
+         .matters = isAdam},
         {.id = "beta2", .option = "--beta2 X", .title = "Beta2", .help = "how long Adam remembers the size of gradients",
          .kind = Kind::Real, .section = Section::Training,
-         .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.beta2; }, .maximum = 0.9999999, .step = 0.0001},
+         .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.beta2; }, .maximum = 0.9999999, .step = 0.0001,
+         .matters = isAdam},
         {.id = "epsilon", .option = "--epsilon X", .help = "smallest size of gradients by which Adam divides",
          .kind = Kind::Real, .section = Section::Training,
-         .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.epsilon; }, .minimum = 1e-20, .maximum = 1},
+         .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.epsilon; }, .minimum = 1e-20, .maximum = 1,
+         .matters = isAdam},
         {.id = "momentum", .option = "--momentum X", .title = "Momentum", .help = "momentum of SGD", .kind = Kind::Real,
          .section = Section::Training, .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.momentum; },
-         .maximum = 0.99999, .step = 0.01},
+         .maximum = 0.99999, .step = 0.01, .matters = [](const Recipe& r) { return !isAdam(r); }},
         {.id = "weight_decay", .option = "--weight-decay X", .title = "Weight decay",
          .help = "how strongly weight matrices are pulled towards zero", .kind = Kind::Real,
          .section = Section::Training, .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.decay; },

@@ -45,6 +45,8 @@ struct RecipeField {
     std::string_view values{};                     ///< after `help` on the command line: how values are written
     std::string_view uses{};                       ///< what uses the field: "gpt2". Empty: everything
     bool (*appliesTo)(const Task& task) = nullptr; ///< forms hide it for other tasks; null: it applies to all
+    /// Whether it changes anything beside the other choices; forms grey it where not. Null: it always does.
+    bool (*matters)(const Recipe& recipe) = nullptr;
     /// Whether it describes a model, except its attention. In the file of a recipe that starts from a model, the field
     /// is absent unless the recipe demands it.
     bool describesModel = false;

@@ -48,5 +48,7 @@ TEST_CASE("encoders: questions that suppose another readout or other norms are r
     CHECK_THAT(refusal(HeadCircuitsAnalysis(), model), Catch::Matchers::Contains("norms before the sublayers"));
     CHECK_THAT(refusal(TokenScoresAnalysis(), model),
                Catch::Matchers::Contains("this model fills gaps, so it has no next-token loss"));
+    CHECK_THAT(refusal(TokenScoresAnalysis(), headless),
+               Catch::Matchers::Contains("does not predict the next token, so there is no loss of it"));
     CHECK_THAT(refusal(LogitLensAnalysis(), headless), Catch::Matchers::Contains("predicts no tokens"));
 }

@@ -73,5 +73,5 @@ TEST_CASE("formed path: models of pictures give the same classes, and one withou
     LanguageModel headless(openModelSource(std::string(ATTN_TEST_DIR) + "/golden/bert_no_head"),
                            {.device = {.validation = true}});
     CHECK_THROWS_WITH(formedPathOf(headless, std::vector<int>{2, 5, 3}),
-                      Catch::Matchers::Contains("predicts no tokens"));
+                      Catch::Matchers::Contains("predicts neither tokens nor classes"));
 }

@@ -15,6 +15,15 @@ TEST_CASE("drawing: numbers have a true minus sign, and files that of ASCII", "[
     CHECK(formatShort(1e-6, 3) == "1e-06");
     CHECK(formatPercent(-0.0512) == "−5.1 %");
     CHECK(formatPercent(1, 0) == "100 %");
+    CHECK(formatPercent(0) == "0.0 %");
+    CHECK(formatPercent(0.0004) == "<0.1 %");
+    CHECK(formatPercent(0.0006) == "0.1 %");
+    CHECK(formatPercent(0.004, 0) == "<1 %");
+    CHECK(formatMeasured(0.3124, 3) == "0.312");
+    CHECK(formatMeasured(0.01, 3) == "0.010");
+    CHECK(formatMeasured(0.004561, 3) == "0.00456");
+    CHECK(formatMeasured(-3.14159e-5, 3) == "−3.14e-05");
+    CHECK(formatMeasured(0, 3) == "0.000");
     CHECK(readNumber(formatNumber(-0.25, 2)) == -0.25);
     CHECK(readNumber("0.5") == 0.5);
     CHECK_FALSE(readNumber("−"));

@@ -1,6 +1,7 @@
 #include "app/lab/widgets/generated_text.h"
 #include "tests/lab/lab_window.h"
 #include "tests/lab/small_session.h"
+#include "tests/models/model_folder.h"
 
 // Text of a megabyte, which Qt may take minutes to lay out.
 
@@ -86,4 +87,18 @@ TEST_CASE("messages: quoted text of a megabyte is shortened", "[lab]") {
     CHECK(banner(lab, "failureBanner").text().size() < 10'000);
     const Failure failure{std::string(kMegabyte, 'a'), std::string(kMegabyte, 'b'), std::string(kMegabyte, 'c')};
     CHECK(failure.sentence().size() < 20'000);
+}
+
+TEST_CASE("prompt: where a model allows more tokens than the program reads, the count says whose limit it is",
+          "[lab]") {
+    test::ModelFolder folder("llama");
+    folder.edit("config.json", [](nlohmann::json& config) { config["max_position_embeddings"] = 32768; });
+    LabWindow lab(QString::fromStdString(folder.path().string()), "1,2,3");
+    REQUIRE(lab.settle());
+    const auto& count = lab.find<QLabel>("promptCount");
+    CHECK_THAT(count.text().toStdString(), CONTAINS("of 4,096 tokens (Attention Lab's limit)"));
+    CHECK_THAT(count.toolTip().toStdString(), CONTAINS("at most 4,096 of the 32,768 tokens that this model allows"));
+    lab.window().open("builtin:induction"); // whose limit is its own
+    REQUIRE(lab.settle());
+    CHECK_THAT(lab.find<QLabel>("promptCount").text().toStdString(), !CONTAINS("limit"));
 }

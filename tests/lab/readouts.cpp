@@ -1,5 +1,6 @@
 #include "app/figures/plot_figure.h"
 #include "app/lab/widgets/figure_view.h"
+#include "app/lab/widgets/matrix_view.h"
 #include "engine/system/temporary_folder.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"
@@ -21,6 +22,13 @@ void choose(LabWindow& lab, const char* name, const QString& item) {
     auto& box = lab.find<QComboBox>(name);
     box.setCurrentIndex(box.findText(item));
     emit box.activated(box.currentIndex());
+}
+
+/// The first label whose text contains a piece; null: there is none.
+QLabel* labelWith(LabWindow& lab, const char* piece) {
+    for (QLabel* label : lab.window().findChildren<QLabel*>())
+        if (label->text().contains(piece)) return label;
+    return nullptr;
 }
 
 /// Trains a small model to the end, and shows its last step.
@@ -100,6 +108,27 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, list.visualRect(list.model()->index(0, 0)).center());
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->tokens.size() == tokens); // a class is no token to add
+    CHECK(labelWith(lab, "Class lists what it says of this one."));
+
+    // Lenses measure the logit of a class, or say why they cannot.
+    lab.showPanel("lenses");
+    auto& pages = lab.find<QComboBox>("lensPage");
+    const auto run = [&](const char* lens) {
+        REQUIRE(pages.findData(lens) >= 0);
+        pages.setCurrentIndex(pages.findData(lens));
+        lab.clickAndSettle("lensRun");
+    };
+    const auto says = [&](const char* lens, const QString& text) {
+        INFO(lens);
+        run(lens);
+        CHECK(lab.waitFor([&] { return labelWith(lab, text.toUtf8().constData()); }, 60'000));
+    };
+    CHECK(lab.find<QComboBox>("lensTargets").findText("good") >= 0);
+    says("ablation", "logit of “" + at(0, 0) + "”");
+    says("formed", "“" + at(0, 0) + "”");
+    run("weighted");
+    CHECK_FALSE(lab.find<MatrixView>("lensMatrix").figure().isEmpty());
+    says("attribution", "answers about the whole text, and this lens explains a predicted token");
 
     recipe.settings.data.text = wrong;
     lab.window().workbench().requestRecipe(recipe);

@@ -412,6 +412,51 @@ TEST_CASE("lab: the loss beside Play is that of the step that is named", "[lab][
     CHECK(moved == 0); // the controls below
 }
 
+TEST_CASE("lab: the Train panel shows small rates with their digits, and greys what changes nothing",
+          "[lab][training]") {
+    LabWindow lab;
+    lab.showPanel("train");
+    auto& rate = lab.find<QDoubleSpinBox>("rate");
+    Recipe recipe = suggestedRecipe(taskNamed("sort"));
+    recipe.schedule = {.kind = Schedule::Kind::Cosine, .rate = 3e-7, .finalRate = 1e-9, .warmUp = 3, .steps = 10};
+    lab.window().workbench().requestRecipe(recipe);
+    REQUIRE(lab.settle());
+    CHECK(rate.text() == "7.5e-08"); // a quarter, in warm-up; 0.000000 with six decimals
+    const auto number = [&](const char* title) {
+        for (auto* box : lab.find<QWidget>("train").findChildren<QDoubleSpinBox*>())
+            if (box->accessibleName() == title) return box;
+        throw std::runtime_error(title);
+    };
+    CHECK(number("Learning rate")->text() == "3e-07");
+    CHECK(number("Final learning rate")->value() == 1e-9);
+    const auto toggle = [&](const char* title) {
+        for (auto* box : lab.find<QWidget>("train").findChildren<QCheckBox*>())
+            if (box->accessibleName() == title) return box;
+        throw std::runtime_error(title);
+    };
+    const auto choose = [&](const char* name, const char* id) {
+        auto& box = lab.find<QComboBox>(name);
+        REQUIRE(box.findData(id) >= 0);
+        box.setCurrentIndex(box.findData(id));
+        emit box.activated(box.currentIndex());
+    };
+    CHECK(number("Beta1")->isEnabled());
+    CHECK_FALSE(number("Momentum")->isEnabled());
+    choose("optimiser", "sgd");
+    CHECK_FALSE(number("Beta1")->isEnabled());
+    CHECK(number("Momentum")->isEnabled());
+    choose("schedule", "constant");
+    CHECK_FALSE(number("Final learning rate")->isEnabled());
+    CHECK_FALSE(number("Key/value heads")->isEnabled());
+    CHECK(toggle("Biases")->isEnabled());
+    CHECK(lab.find<QComboBox>("activation").isEnabled());
+    choose("family", "llama");
+    CHECK(number("Key/value heads")->isEnabled());
+    CHECK_FALSE(toggle("Biases")->isEnabled());
+    CHECK_FALSE(lab.find<QComboBox>("activation").isEnabled());
+    CHECK(lab.find<QComboBox>("optimiser").currentText() == "Optimiser: SGD with momentum");
+}
+
 TEST_CASE("lab: a learning rate set by hand takes hold while it trains", "[lab][training]") {
     LabWindow lab;
     setSmallRecipe(lab, 100'000);

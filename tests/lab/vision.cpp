@@ -58,9 +58,9 @@ TEST_CASE("lab: opening a vision model shows where CLS looks, as the model has i
 }
 
 TEST_CASE("lab: a picture's labels have probabilities of their own, or are numbers", "[lab][vision]") {
-    for (const auto& [type, sentence, title] :
-         {std::tuple("multi_label_classification", "they need not sum to 100 %", "Probability"),
-          std::tuple("regression", "It is a regression", "Answer")}) {
+    for (const auto& [type, sentence, counted, name, title] :
+         {std::tuple("multi_label_classification", "they need not sum to 100 %", "It knows ", "Class", "Probability"),
+          std::tuple("regression", "It is a regression", "It answers with ", "Quantity", "Answer")}) {
         test::ModelFolder folder("vit");
         folder.edit("config.json", [&, type = type](nlohmann::json& config) { config["problem_type"] = type; });
         LabWindow lab(QString::fromStdString(folder.path().string()));
@@ -72,7 +72,26 @@ TEST_CASE("lab: a picture's labels have probabilities of their own, or are numbe
         const double said = type == std::string("regression") ? logit : 1 / (1 + std::exp(-logit));
         CHECK(static_cast<double>(answer.probabilities[best]) == Approx(said));
         CHECK_THAT(lab.find<QLabel>("classesText").text().toStdString(), CONTAINS(sentence));
+        CHECK_THAT(lab.find<QLabel>("classesText").text().toStdString(), CONTAINS(counted));
+        CHECK(lab.find<QTreeWidget>("classes").headerItem()->text(0).toStdString() == name);
         CHECK(lab.find<QTreeWidget>("classes").headerItem()->text(1).toStdString() == title);
+    }
+}
+
+TEST_CASE("lab: a model of classes and one of numbers are compared without a difference", "[lab][vision]") {
+    test::ModelFolder folder("vit");
+    folder.edit("config.json", [](nlohmann::json& config) { config["problem_type"] = "regression"; });
+    GoldenWindow lab("vit");
+    lab.showPanel("compare");
+    lab.find<QLineEdit>("comparePath").setText(QString::fromStdString(folder.path().string()));
+    lab.find<QComboBox>("compareWith").setCurrentIndex(3);
+    const auto& table = lab.find<QTreeWidget>("compareNext");
+    REQUIRE(lab.waitFor([&] { return table.topLevelItemCount() > 0; }));
+    for (int row = 0; row < table.topLevelItemCount(); ++row) {
+        const QTreeWidgetItem& item = *table.topLevelItem(row);
+        CHECK(item.text(1).endsWith(" %"));
+        CHECK_FALSE(item.text(2).endsWith(" %"));
+        CHECK(item.text(3).isEmpty());
     }
 }
 

@@ -103,3 +103,59 @@ TEST_CASE("attention-cli: what measures one class of several refuses models of s
         }
     }
 }
+
+TEST_CASE("attention-cli: effects of heads, patches and the formed path measure the classes of a text",
+          "[models][gpu]") {
+    const TemporaryFolder folder;
+    std::string examples;
+    for (int i = 0; i < 60; ++i)
+        examples += (i % 2 == 0 ? "good\ta fine day " : "bad\ta dull day ") + std::to_string(i) + "\n";
+    writeFile(folder / "days.tsv", examples);
+    for (const char* family : {"bert", "gpt2"}) { // which read the first and the last row
+        INFO(family);
+        const std::string run = "'" + (folder / family).string() + "'", own = " --prompt 'a fine day 1'";
+        checkProgram("train --task classify --text '" + (folder / "days.tsv").string() + "' --family " + family +
+                         " --layers 1 --heads 2 --width 16 --batch 2 --steps 1 --out " + run,
+                     0, {});
+        const auto said = [](const std::string& arguments) {
+            const Answer answer = runProgram(arguments + " --json", " 2>/dev/null");
+            INFO(arguments);
+            REQUIRE(answer.code == 0);
+            return nlohmann::json::parse(answer.text);
+        };
+        const auto logitsOf = [&](const std::string& prompt) {
+            std::map<std::string, double> logits;
+            const nlohmann::json classes = said("classify " + run + prompt);
+            for (const auto& each : classes.at("classes"))
+                logits[each.at("label").get<std::string>()] = each.at("logit").get<double>();
+            return logits;
+        };
+        auto logits = logitsOf(own), others = logitsOf(" --prompt 'a dull day 1'");
+        const std::string best = logits["good"] > logits["bad"] ? "good" : "bad";
+        const nlohmann::json effects = said("ablate " + run + own);
+        CHECK(effects.at("target").at("class").at("label") == best);
+        CHECK(effects.at("logit").get<double>() == Approx(logits[best]).margin(1e-5));
+        double largest = 0;
+        for (const auto& each : effects.at("without"))
+            largest = std::max(largest, std::abs(each.at("effect").get<double>()));
+        CHECK(largest > 1e-5);
+        const nlohmann::json patch = said("patch " + run + own + " --from 'a dull day 1' --target good --against bad");
+        CHECK(patch.at("own").get<double>() == Approx(logits["good"] - logits["bad"]).margin(1e-5));
+        CHECK(patch.at("other").get<double>() == Approx(others["good"] - others["bad"]).margin(1e-5));
+        const nlohmann::json formed = said("lens " + run + own + " --what formed");
+        CHECK(formed.at("choices").size() == 2);
+        for (const auto& each : formed.at("choices")) {
+            const double logit = logits[each.at("label").get<std::string>()];
+            CHECK(each.at("logit").get<double>() == Approx(logit).margin(1e-5));
+            CHECK(each.at("formedLogit").get<double>() == Approx(logit).margin(1e-5));
+        }
+        checkProgram("lens " + run + own + " --what weighted", 0, {"weight x norm"});
+        checkProgram("lens " + run + own + " --what attribution", 1,
+                     {"answers about the whole text", "effect of each head"});
+        checkProgram("ablate " + run + own + " --target fair", 1, {"there is no class \"fair\""});
+    }
+    const std::string features = "'" + std::string(ATTN_TEST_DIR) + "/golden/bert_no_head' --tokens 1,2,3";
+    checkProgram("ablate " + features, 1, {"no single answer to a text"});
+    checkProgram("lens " + features + " --what formed", 1, {"predicts neither tokens nor classes"});
+    checkProgram("lens " + features + " --what weighted", 0, {"weight x norm"});
+}

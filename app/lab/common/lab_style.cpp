@@ -67,9 +67,12 @@ void LabStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* optio
         if (option->state & State_Sunken || (widget && widget->inherits("QComboBoxPrivateContainer")))
             drawOutline(*painter, option->rect, *option, 0);
         break;
-    case PE_FrameMenu:
-        drawOutline(*painter, option->rect, *option, 0);
+    case PE_FrameMenu: { // whose frame is drawn as if it were disabled
+        QStyleOption frame = *option;
+        frame.state |= State_Enabled;
+        drawOutline(*painter, option->rect, frame, 0);
         break;
+    }
     default:
         break;
     }

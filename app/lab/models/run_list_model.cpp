@@ -230,7 +230,7 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
     case StepColumn:
         return run.points.empty() ? QVariant(0) : QVariant(qlonglong(run.points.back().step));
     case LossColumn:
-        return run.points.empty() ? QString() : formatNumber(run.points.back()[metric_names::kLoss], 4);
+        return run.points.empty() ? QString() : formatMeasured(run.points.back()[metric_names::kLoss], 4);
     default:
         break;
     }
@@ -241,7 +241,7 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
     const auto& tasks = taskCatalogue();
     const auto task = std::ranges::find_if(tasks, [&](const Task* t) { return t->id == run.recipe.task; });
     const bool isShare = task != tasks.end() && (*task)->measuresShare();
-    return isShare ? formatPercent(*metric) : formatNumber(*metric, 4);
+    return isShare ? formatPercent(*metric) : formatMeasured(*metric, 4);
 }
 
 bool RunListModel::setData(const QModelIndex& index, const QVariant& value, int role) {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -62,10 +63,25 @@ std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_
 }
 
 QString answerTitle(const ModelInfo& model) {
-    return model.readsPictures() || model.classes > 0 ? AnswersText::tr("Class")
-           : model.writesText()                       ? AnswersText::tr("Next token")
-           : model.maskToken                          ? AnswersText::tr("Hidden word")
-                                                      : AnswersText::tr("Answer");
+    const bool hasClasses = model.readsPictures() || model.classes > 0;
+    return hasClasses && model.activation == ClassActivation::None ? AnswersText::tr("Quantity")
+           : hasClasses                                            ? AnswersText::tr("Class")
+           : model.writesText()                                    ? AnswersText::tr("Next token")
+           : model.maskToken                                       ? AnswersText::tr("Hidden word")
+                                                                   : AnswersText::tr("Answer");
+}
+
+QString meaningOfAnswer(const ModelInfo& model) {
+    switch (model.activation) {
+    case ClassActivation::Sigmoid:
+        return AnswersText::tr("Each label has a probability of its own (sigmoid), so they need not sum to 100 %.");
+    case ClassActivation::None:
+        return AnswersText::tr("It is a regression: its answers are numbers, not probabilities.");
+    default:
+        return model.readsPictures() ? AnswersText::tr("It always divides 100 % among them, so a picture of anything "
+                                                       "else can get a high number, too.")
+                                     : QString();
+    }
 }
 
 int sameAnswer(const ModelInfo& from, int answer, const ModelInfo& to) {
@@ -110,23 +126,35 @@ std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float
         rows.push_back({visibleText(QString::fromStdString(nameOf({one, other}))), of(first, one), of(second, other)});
     }
     std::ranges::stable_sort(rows, std::greater(), [](const AnswerRow& row) {
-        return std::max(row.first.value_or(0), row.second.value_or(0));
+        constexpr double kNone = -std::numeric_limits<double>::infinity(); // a regression may answer less than 0
+        return std::max(row.first.value_or(kNone), row.second.value_or(kNone));
     });
     return rows;
 }
 
-void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign, ClassActivation activation) {
-    const auto percent = [&](std::optional<double> share) {
-        return share ? formatSaid(*share, activation) : QStringLiteral("–");
+void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign, ClassActivation a,
+                 ClassActivation b) {
+    const auto said = [](std::optional<double> value, ClassActivation activation) {
+        return value ? formatSaid(*value, activation) : QStringLiteral("–");
     };
-    const bool isRegression = activation == ClassActivation::None;
+    const bool isRegression = a == ClassActivation::None, isOneKind = isRegression == (b == ClassActivation::None);
     // As the other columns show it, so that the numbers of a row add up.
     const auto shown = [&](double share) { return isRegression ? share : std::round(share * 1000) / 10; };
+    QTreeWidgetItem& header = *table.headerItem();
+    const auto help = [](ClassActivation activation) {
+        return activation == ClassActivation::None ? AnswersText::tr("The number that this run answers")
+                                                   : AnswersText::tr("How likely this run finds it");
+    };
+    header.setToolTip(1, help(a));
+    header.setToolTip(2, help(b));
+    header.setToolTip(3, !isOneKind     ? AnswersText::tr("A probability and a number have no difference")
+                         : isRegression ? AnswersText::tr("The difference of both numbers")
+                                        : AnswersText::tr("The difference of both, in percentage points"));
     table.clear();
     for (const AnswerRow& row : rows) {
-        const bool hasBoth = row.first && row.second;
+        const bool hasBoth = isOneKind && row.first && row.second;
         const double difference = hasBoth ? sign * (shown(*row.first) - shown(*row.second)) : 0;
-        addPlainRow(&table, {row.name, percent(row.first), percent(row.second),
+        addPlainRow(&table, {row.name, said(row.first, a), said(row.second, b),
                              hasBoth ? formatSigned(difference, isRegression ? 4 : 1) : QString()});
     }
 }

@@ -18,8 +18,12 @@ std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal
 /// The `count` most likely answers, likeliest first.
 std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_t count);
 
-/// What the answers of a model are, as the title of a column: "Next token", "Hidden word", "Class" or "Answer".
+/// What the answers of a model are, as the title of a column: "Next token", "Hidden word", "Class",
+/// "Quantity" of a regression, or "Answer".
 QString answerTitle(const ModelInfo& model);
+
+/// What the numbers beside the answers are, in a sentence; empty: nothing that a reader would not expect.
+QString meaningOfAnswer(const ModelInfo& model);
 
 /// The answer of another model with the same name; -1: it has none.
 int sameAnswer(const ModelInfo& from, int answer, const ModelInfo& to);
@@ -35,8 +39,10 @@ struct AnswerRow {
 /// @param first, second answerProbabilities(); `second` may be empty
 std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float>& first, const ModelInfo& b,
                                      const std::vector<float>& second);
-/// Fills a table of four columns: the name, both probabilities, and their difference.
-/// @param sign of first - second
-void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign, ClassActivation activation);
+/// Fills a table of four columns: the name, what both runs say, and their difference, which two kinds of answers do not
+/// have.
+/// @param sign of first - second  @param a, b what the numbers of each run are
+void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign, ClassActivation a,
+                 ClassActivation b);
 
 } // namespace attn

@@ -225,7 +225,7 @@ void ChangesPanel::showEffect() {
                                       : model.activation == ClassActivation::None ? tr("Answer")
                                                                                   : tr("Probability"));
     showAnswers(*effect_, likelyAnswers(model, isEdited ? original : now, model, isEdited ? now : original), -1,
-                model.activation);
+                model.activation, model.activation);
 }
 
 void ChangesPanel::showContinuations() {

@@ -269,7 +269,7 @@ void ComparePanel::show() {
         showAnswers(*answers_,
                     likelyAnswers(*first_->model, answerProbabilities(*first_), *second_.snapshot()->model,
                                   answerProbabilities(*second_.snapshot())),
-                    1, first_->model->activation);
+                    1, first_->model->activation, second_.snapshot()->model->activation);
 }
 
 QJsonObject ComparePanel::saveView() const {

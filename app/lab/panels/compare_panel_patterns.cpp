@@ -237,7 +237,7 @@ void ComparePanel::showHeads(bool isOn) {
         std::ranges::stable_sort(byHead_, std::greater(), [](const auto& row) { return row.second; });
         heads_->clear();
         for (const auto& [at, bits] : byHead_) {
-            auto* item = addPlainRow(heads_, {bench_.headLabel(at.first, at.second), formatNumber(bits, 4)});
+            auto* item = addPlainRow(heads_, {bench_.headLabel(at.first, at.second), formatMeasured(bits, 4)});
             item->setData(0, Qt::UserRole, at.first);
             item->setData(1, Qt::UserRole, at.second);
         }
@@ -251,6 +251,8 @@ void ComparePanel::showHeads(bool isOn) {
     else if (byHead_.empty())
         caption_ += '\n' + tr("The program cannot compare head by head. Choose two models with the same number of "
                               "layers and heads. Long texts and pictures also need the same number of tokens.");
+    if (second.sequence && !second.sequence->notice.empty()) // of the current run, Write says it
+        caption_ += '\n' + tr("B: %1").arg(shownText(second.sequence->notice));
 }
 
 QString ComparePanel::runName(const Snapshot& run) const {

@@ -4,10 +4,12 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
+#include "app/lab/panels/answers.h"
 #include "app/lab/panels/prompt_suggestions.h"
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/token_chips.h"
+#include "app/lab/widgets/whole_lines.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/session_file.h"
 #include "app/lab/workbench/undo_commands.h"
@@ -125,17 +127,12 @@ PromptEditor::PromptEditor(QWidget* parent) : LimitedEditor(static_cast<int>(kMo
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
 }
 
-int PromptEditor::heightOf(int lines) const {
-    const QMargins frame = contentsMargins();
-    return fontMetrics().lineSpacing() * lines + qCeil(2 * document()->documentMargin()) + frame.top() + frame.bottom();
-}
+QSize PromptEditor::sizeHint() const { return {240, heightOfLines(*this, *document(), 3)}; }
 
-QSize PromptEditor::sizeHint() const { return {240, heightOf(3)}; }
-
-QSize PromptEditor::minimumSizeHint() const { return {120, heightOf(2)}; }
+QSize PromptEditor::minimumSizeHint() const { return {120, heightOfLines(*this, *document(), 2)}; }
 
 void PromptEditor::resizeEvent(QResizeEvent* event) {
-    const int spare = std::max(0, height() - heightOf(0)) % fontMetrics().lineSpacing(); // else a line is cut in half
+    const int spare = spareBelowLines(*this, *document());
     // To set the margins lays out the bars again, even if nothing changes. A text that fits without a bar and not
     // beside it would then call this function without end.
     if (std::exchange(spare_, spare) != spare) setViewportMargins(0, 0, 0, spare);
@@ -343,10 +340,12 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
                                  .arg(context)
              : isWriting ? tr("%L1 prompt + %L2 generated of %L3 tokens").arg(chips_->count()).arg(written).arg(context)
                          : tr("%L1 of %L2 tokens").arg(chips_->count()).arg(context));
-        if (snapshot->model && snapshot->model->ownContext > context)
-            tokenCount_->setToolTip(tr("Attention Lab reads at most %L1 of this model's %L2 tokens at a time.")
-                                        .arg(context)
-                                        .arg(snapshot->model->ownContext));
+        if (snapshot->model && snapshot->model->ownContext > context) // else the limit is the model's
+            hint(tr("%1 (Attention Lab's limit)").arg(tokenCount_->text()),
+                 tr("%1. Attention Lab reads at most %L2 of the %L3 tokens that this model allows.")
+                     .arg(tokenCount_->text())
+                     .arg(context)
+                     .arg(snapshot->model->ownContext));
         if (isWriting && endsWithLoneSpace(*snapshot))
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
@@ -362,7 +361,9 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
             : snapshot->model->maskToken
                 ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
                      "it again to show it.")
-            : snapshot->classes ? tr("This model writes no text. Next token lists what it says of this text.")
+            : snapshot->classes ? tr("This model writes no text. The panel %1 lists what it says of this one. %2")
+                                      .arg(answerTitle(*snapshot->model), meaningOfAnswer(*snapshot->model))
+                                      .trimmed()
                                 : tr("This model predicts no words. Its attention is in the other panels."));
         if (snapshot->model) hider_.follow(*snapshot);
     }

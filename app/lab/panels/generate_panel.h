@@ -43,8 +43,6 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    int heightOf(int lines) const;
-
     int spare_ = 0; ///< pixels below the last whole line
 };
 

@@ -73,12 +73,12 @@ void LensesPanel::name() {
     named(page_, "lensPage", tr("Lens"));
     named(position_, "lensPosition", tr("Token to analyse"));
     named(target_, "lensTargets", tr("Token or class whose logit is analysed"),
-          tr("A token as shown in lists, or #id; of a picture, a class. If empty, the top prediction is used."));
+          tr("A token as shown in lists, or #id; of a classifier, a class. If empty, the top prediction is used."));
     named(target_->lineEdit(), "lensTarget", target_->accessibleName(), target_->toolTip());
     target_->lineEdit()->setPlaceholderText(tr("top prediction"));
     setLeastCharacters(*target_, 8);
     named(against_, "lensAgainst", tr("Token or class whose logit is subtracted"),
-          tr("A token as shown in lists, or #id; of a picture, a class"));
+          tr("A token as shown in lists, or #id; of a classifier, a class"));
     against_->setPlaceholderText(tr("another one (optional)"));
     named(text_, "lensText", tr("Other text, with the same number of tokens"));
     named(run_, "lensRun", tr("Run or stop this lens"), tr("Run this lens. Press Stop to end it early."));
@@ -120,8 +120,8 @@ int LensesPanel::choiceOf(const QString& text) const {
     const ModelInfo& model = *snapshot_->model;
     bool isNumber = false;
     const int id = text.mid(text.startsWith('#') ? 1 : 0).toInt(&isNumber);
-    if (isNumber && (text.startsWith('#') || readsPictures() || !model.hasTokenizer)) return id;
-    if (readsPictures()) {
+    if (isNumber && (text.startsWith('#') || model.classes > 0 || !model.hasTokenizer)) return id;
+    if (model.classes > 0) {
         for (int index = 0; index < model.classes; ++index)
             if (shownText(model.labelOf(index)) == text) return index;
         return -1;
@@ -156,7 +156,7 @@ void LensesPanel::listTargets() {
     const QString text = target_->currentText();
     const QSignalBlocker quiet(target_);
     target_->clear();
-    if (readsPictures())
+    if (snapshot_->model)
         for (int index = 0; index < snapshot_->model->classes; ++index)
             target_->addItem(shownText(snapshot_->model->labelOf(index)));
     target_->setEditText(choiceOf(text) < 0 ? QString() : text);

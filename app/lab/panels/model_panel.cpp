@@ -26,6 +26,14 @@ namespace {
 
 constexpr size_t kMostAsked = 400; ///< bytes of the fields that one row shows
 
+/// How many classes a model knows, or with how many numbers it answers.
+QString answersText(const ModelInfo& model) {
+    if (model.activation == ClassActivation::None)
+        return model.classes == 1 ? ModelPanel::tr("answers with 1 number")
+                                  : ModelPanel::tr("answers with %1 numbers").arg(model.classes);
+    return model.classes == 1 ? ModelPanel::tr("1 class") : ModelPanel::tr("%1 classes").arg(model.classes);
+}
+
 QString factsOf(const Snapshot& snapshot) {
     const ModelInfo& model = *snapshot.model;
     QStringList facts;
@@ -42,13 +50,13 @@ QString factsOf(const Snapshot& snapshot) {
     facts << ModelPanel::tr("width %1").arg(model.modelWidth);
     if (model.feedForwardWidth > 0) facts << ModelPanel::tr("feed-forward %1").arg(model.feedForwardWidth);
     if (model.readsPictures())
-        facts << ModelPanel::tr("%1 × %2 patches of %3 × %3 pixels, %4 classes")
+        facts << ModelPanel::tr("%1 × %2 patches of %3 × %3 pixels")
                      .arg(model.grid.height)
                      .arg(model.grid.width)
-                     .arg(model.patch)
-                     .arg(model.classes);
+                     .arg(model.patch);
     else
         facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
+    if (model.classes > 0) facts << answersText(model);
     facts << ModelPanel::tr("positions: %1").arg(shownText(model.positions));
     facts << ModelPanel::tr("%1 parameters (%2 as %3 on the device, %4 in the file)")
                  .arg(grouped(model.parameterCount),

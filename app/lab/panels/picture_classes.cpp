@@ -14,32 +14,27 @@
 
 namespace attn {
 namespace {
-constexpr size_t kMostClasses = 10;
 
-/// What the numbers of the answer are.
-QString meaningOfAnswer(ClassActivation activation) {
-    switch (activation) {
-    case ClassActivation::Sigmoid:
-        return PictureClasses::tr("Each label has a probability of its own (sigmoid), so they need not sum to 100 %.");
-    case ClassActivation::None:
-        return PictureClasses::tr("It is a regression: its answers are numbers, not probabilities.");
-    default:
-        return PictureClasses::tr(
-            "It always divides 100 % among them, so a picture of anything else can get a high number, too.");
-    }
-}
+constexpr size_t kMostClasses = 10;
 
 } // namespace
 
 QString knownClasses(const ModelInfo& info) {
-    if (info.classes == 1) return PictureClasses::tr("It knows one class: %1.").arg(shownText(info.labelOf(0)));
+    const bool isRegression = info.activation == ClassActivation::None;
+    if (info.classes == 1)
+        return (isRegression ? PictureClasses::tr("It answers with one number: %1.")
+                             : PictureClasses::tr("It knows one class: %1."))
+            .arg(shownText(info.labelOf(0)));
     QStringList names;
     for (int index = 0; index < std::min(info.classes, static_cast<int>(kMostClasses)); ++index)
         names << shownText(info.labelOf(index));
     const int others = info.classes - static_cast<int>(names.size());
     if (others > 0)
         names << (others == 1 ? PictureClasses::tr("and 1 other") : PictureClasses::tr("and %1 others").arg(others));
-    return PictureClasses::tr("It knows %1 classes: %2.").arg(info.classes).arg(names.join(QStringLiteral(", ")));
+    return (isRegression ? PictureClasses::tr("It answers with %1 numbers: %2.")
+                         : PictureClasses::tr("It knows %1 classes: %2."))
+        .arg(info.classes)
+        .arg(names.join(QStringLiteral(", ")));
 }
 
 PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
@@ -75,6 +70,9 @@ void PictureClasses::titleClasses() {
     const ClassActivation activation = snapshot_->model->activation;
     const bool isRegression = activation == ClassActivation::None;
     QTreeWidgetItem& header = *classes_->headerItem();
+    header.setText(0, answerTitle(*snapshot_->model));
+    header.setToolTip(0, isRegression ? tr("A quantity that the model estimates")
+                                      : tr("A class that the model knows; it can answer with no other"));
     header.setText(1, isRegression ? tr("Answer") : tr("Probability"));
     header.setToolTip(1,
                       isRegression ? tr("The number that the model answers; it is a regression, not a probability")
@@ -98,11 +96,11 @@ void PictureClasses::show() {
                                   formatSaid(static_cast<double>(answer->probabilities[static_cast<size_t>(likeliest)]),
                                              info.activation)));
     answer_->setVisible(hasClasses);
-    text_->setText(!answer      ? QString()
-                   : hasClasses ? tr("%1 %2 It answered in %3 ms.")
-                                      .arg(knownClasses(info), meaningOfAnswer(info.activation),
-                                           QString::number(answer->elapsedMs, 'f', 0))
-                                : tr("This model has no classifier. It only outputs features."));
+    text_->setText(!answer ? QString()
+                   : hasClasses
+                       ? tr("%1 %2 It answered in %3 ms.")
+                             .arg(knownClasses(info), meaningOfAnswer(info), QString::number(answer->elapsedMs, 'f', 0))
+                       : tr("This model has no classifier. It only outputs features."));
     if (!hasClasses) return;
     titleClasses();
     const auto& probabilities = answer->probabilities;

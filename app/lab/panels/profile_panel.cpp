@@ -144,7 +144,7 @@ void ProfilePanel::showProfile() {
         for (int bin = 0; bin < distances.places(); ++bin) distances.placeNames.push_back(distanceText(bin));
         for (const HeadProfile::Cell& cell : shown_->largest)
             new QTreeWidgetItem(largest_, {tokenText(queries, cell.query), tokenText(keys, cell.key),
-                                           formatNumber(static_cast<double>(cell.weight), 4)});
+                                           formatMeasured(static_cast<double>(cell.weight), 4)});
     }
     received_->setFigure(std::move(received));
     distances_->setFigure(std::move(distances));

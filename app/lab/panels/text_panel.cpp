@@ -185,13 +185,13 @@ void TextPanel::cut() {
         }
         QString summary = scores_->tokens.size() < 2 ? tr("A single token has nothing to be predicted from.")
                                                      : tr("Perplexity %1 · loss %2 nats per token over %3 tokens")
-                                                           .arg(scores_->perplexity(), 0, 'f', 2)
-                                                           .arg(scores_->meanLoss(), 0, 'f', 3)
+                                                           .arg(formatMeasured(scores_->perplexity(), 2))
+                                                           .arg(formatMeasured(scores_->meanLoss(), 3))
                                                            .arg(scores_->tokens.size() - 1);
         if (before_ && scores_->tokens.size() > 1)
             summary += ' ' + tr("in the changed run; original %1 and %2. Red is an increase, blue a decrease.")
-                                 .arg(before_->perplexity(), 0, 'f', 2)
-                                 .arg(before_->meanLoss(), 0, 'f', 3);
+                                 .arg(formatMeasured(before_->perplexity(), 2))
+                                 .arg(formatMeasured(before_->meanLoss(), 3));
         summary_->setText(summary);
     } else {
         summary_->setText(tr("Paste a text and press Score, or press Score prompt."));
@@ -319,10 +319,10 @@ void TextPanel::read() {
         double loss = 0;
         for (size_t at = each.first; at < each.end; ++at) loss += static_cast<double>(scores.loss[at]);
         return tr("loss %1 nats, probability %2 %, rank %3 in the vocabulary, entropy %4 nats")
-            .arg(loss, 0, 'f', 3)
+            .arg(formatMeasured(loss, 3))
             .arg(std::exp(-loss) * 100, 0, 'g', 3)
             .arg(scores.rank[token] + 1)
-            .arg(static_cast<double>(scores.entropy[token]), 0, 'f', 2);
+            .arg(formatMeasured(static_cast<double>(scores.entropy[token]), 2));
     };
     reading_->setText(tr("“%1”: %2").arg(each.label, describe(*scores_)) +
                       (before_ ? tr("; original: %1").arg(describe(*before_)) : QString()));

@@ -19,24 +19,19 @@
 #include <QCoreApplication>
 #include <QDoubleSpinBox>
 #include <QJsonArray>
-#include <QMouseEvent>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QSlider>
-#include <QStyle>
 #include <QToolButton>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <ranges>
 
 namespace attn {
 namespace {
 
-/// Steps per second at each slider step. The step after the last one means "as fast as possible".
-constexpr std::array kPaces = {0.5, 1.0, 2.0, 5.0, 10.0, 20.0};
 constexpr int kAnimationMs = 120;
 constexpr int kMemoryPauseMs = 400;
 
@@ -101,125 +96,6 @@ TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
     updateButtons();
 }
 
-QWidget* TrainPanel::makeButtons() {
-    auto* container = new QWidget;
-    play_ = spoken(new QPushButton, "train.play", tr("Train or pause"));
-    play_->setProperty("primary", true);
-    play_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    step_ = named(new QPushButton(tr("Step")), "trainStep", tr("Train one step"),
-                  tr("Update the parameters once, then pause"));
-    reset_ = named(new QPushButton(tr("Reset")), "trainReset", tr("Reset training"),
-                   tr("Start a new training run from untrained parameters. The current run stays in the list."));
-    step_->setIcon(themedIcon("step", QPalette::ButtonText));
-    reset_->setIcon(themedIcon("reset", QPalette::ButtonText));
-    progress_ = spoken(new QProgressBar, "trainProgress", tr("Training progress"));
-    progress_->setTextVisible(false);
-    progress_->setMaximumHeight(8);
-    state_ = makeTextLabel("trainState");
-    state_->setMinimumHeight(2 * state_->fontMetrics().lineSpacing()); // so that what is below does not move
-    state_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
-    hint_ = makeHintLabel("trainHint");
-    memory_ = helped(makeHintLabel("trainMemory"), "trainMemory",
-                     tr("Memory of the device for activations and gradients of one step, from its plan. Parameters and "
-                        "the optimiser's numbers come on top."));
-    makeColumn(container, 0, {play_, makeRow({{step_, 1}, {reset_, 1}}), progress_, state_, hint_, memory_});
-    assignControlGroup(container, "training");
-    connect(play_, &QPushButton::clicked, this, &TrainPanel::playOrPause);
-    connect(step_, &QPushButton::clicked, this, &TrainPanel::step);
-    connect(reset_, &QPushButton::clicked, this, &TrainPanel::reset);
-    return container;
-}
-
-QWidget* TrainPanel::makePace() {
-    auto* container = new QWidget;
-    auto* grid = layoutOf<QGridLayout>(container);
-    grid->setColumnStretch(1, 1);
-    pace_ = named(new QSlider(Qt::Horizontal), "trainPace", tr("Training speed in steps per second"),
-                  tr("Slow training down; the right end is as fast as the device allows"));
-    pace_->setRange(0, static_cast<int>(kPaces.size()));
-    pace_->setPageStep(1);
-    pace_->setValue(pace_->maximum());
-    paceLabel_ = plainLabel(tr("fastest"));
-    paceLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 steps/s").arg("0.5 ")));
-    ownRate_ = named(new QCheckBox(tr("Learning rate")), "ownRate", tr("Set the learning rate yourself"),
-                     tr("Off: the schedule sets the learning rate. On: the value here applies from the next step."));
-    rate_ = named(new QDoubleSpinBox, "rate", tr("Current learning rate"), tr("The learning rate of the next steps"));
-    rate_->setDecimals(6);
-    rate_->setRange(0, 1);
-    rate_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
-    rate_->setKeyboardTracking(false);
-    rate_->setEnabled(false);
-    grid->addWidget(labelFor(pace_, tr("Speed")), 0, 0);
-    grid->addWidget(pace_, 0, 1);
-    grid->addWidget(paceLabel_, 0, 2);
-    grid->addWidget(ownRate_, 1, 0);
-    grid->addWidget(rate_, 1, 1, 1, 2);
-    assignControlGroup(container, "training");
-    connect(pace_, &QSlider::valueChanged, this, [this] {
-        paceLabel_->setText(pace() > 0 ? tr("%1 steps/s").arg(pace()) : tr("fastest"));
-        bench_.training().session().setPace(pace());
-    });
-    const auto sendRate = [this] {
-        bench_.training().session().setLearningRate(ownRate_->isChecked() ? std::optional(rate_->value())
-                                                                          : std::nullopt);
-    };
-    connect(ownRate_, &QCheckBox::toggled, this, [this, sendRate](bool on) {
-        rate_->setEnabled(on);
-        sendRate();
-    });
-    connect(rate_, &QDoubleSpinBox::valueChanged, this, sendRate);
-    return container;
-}
-
-QWidget* TrainPanel::makeTimeline() {
-    auto* container = new QWidget;
-    const auto button = [](const char* name, const QString& text, const QString& title, const QString& help) {
-        auto* made = named(new QToolButton, name, title, help);
-        made->setText(text);
-        return made;
-    };
-    animate_ = button("animate", {}, tr("Play the run as an animation"),
-                      tr("Play the run from its first checkpoint to its last. Press again to pause."));
-    animate_->setIcon(themedIcon("play", QPalette::ButtonText));
-    animate_->setCheckable(true);
-    timeline_ = named(new QSlider(Qt::Horizontal), "timeline", tr("Timeline of the run"),
-                      tr("Drag to show any checkpoint of the run in every view. You can generate text from it."));
-    timeline_->setPageStep(1);
-    timeline_->installEventFilter(this);
-    live_ =
-        button("live", tr("Live"), tr("Follow the run in every view"), tr("Show the current parameters in every view"));
-    live_->setCheckable(true);
-    live_->setProperty("segment", true);
-    export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
-                     tr("Save the current figure at every checkpoint, as a GIF or as PNG files"));
-    moment_ = makeHintLabel("moment");
-    makeColumn(container, 0, {makeRow({animate_, {timeline_, 1}, live_, export_}), moment_});
-    assignControlGroup(container, "timeline");
-    connect(timeline_, &QSlider::valueChanged, this, &TrainPanel::scrub);
-    connect(animate_, &QToolButton::toggled, this, &TrainPanel::animate);
-    connect(live_, &QToolButton::toggled, this, [this](bool on) { bench_.training().follow(on); });
-    connect(export_, &QToolButton::clicked, this, &TrainPanel::exportRequested);
-    return container;
-}
-
-/// Moves the timeline to the clicked place, where a drag can continue.
-bool TrainPanel::eventFilter(QObject* watched, QEvent* event) {
-    if (watched == timeline_ && event->type() == QEvent::MouseButtonPress) {
-        const auto* mouse = static_cast<QMouseEvent*>(event);
-        const int handle = timeline_->style()->pixelMetric(QStyle::PM_SliderLength, nullptr, timeline_);
-        if (mouse->button() == Qt::LeftButton)
-            timeline_->setValue(QStyle::sliderValueFromPosition(timeline_->minimum(), timeline_->maximum(),
-                                                                static_cast<int>(mouse->position().x()) - handle / 2,
-                                                                timeline_->width() - handle));
-    }
-    return Panel::eventFilter(watched, event);
-}
-
-double TrainPanel::pace() const {
-    const auto at = static_cast<size_t>(pace_->value());
-    return at < kPaces.size() ? kPaces[at] : 0;
-}
-
 bool TrainPanel::continues() const {
     const QString active = bench_.runs().active();
     const int row = bench_.runs().rowOf(active);
@@ -273,7 +149,7 @@ QString TrainPanel::newestMetrics() const {
     const RunListModel::Run& run = bench_.runs().runs()[static_cast<size_t>(row)];
     const auto after = std::ranges::upper_bound(run.points, training_->step, {}, &MetricPoint::step);
     if (after == run.points.begin()) return {};
-    QString text = '\n' + tr("loss %1").arg((*std::prev(after))[metric_names::kLoss], 0, 'f', 3);
+    QString text = '\n' + tr("loss %1").arg(formatMeasured((*std::prev(after))[metric_names::kLoss], 3));
     if (const double skipped = std::prev(after)->find(metric_names::kSkippedSteps).value_or(0); skipped > 0)
         text += tr(" · steps left out: %1").arg(skipped);
     const auto measured =
@@ -285,11 +161,9 @@ QString TrainPanel::newestMetrics() const {
     const double metric = (*measured)[metric_names::kMetric];
     text += tr(" · %1 %2")
                 .arg(fromEngine(task.metricName),
-                     isShare ? tr("%1 %").arg(metric * 100, 0, 'f', 1) : QString::number(metric, 'f', 3));
+                     isShare ? formatPercent(metric) : formatMeasured(metric, 3));
     if (const auto hidden = measured->find(metric_names::kHiddenTokens))
-        text +=
-            tr(" · %1 %2")
-                .arg(fromEngine(metricTitle(metric_names::kHiddenTokens)), tr("%1 %").arg(*hidden * 100, 0, 'f', 1));
+        text += tr(" · %1 %2").arg(fromEngine(metricTitle(metric_names::kHiddenTokens)), formatPercent(*hidden));
     return text;
 }
 
@@ -523,7 +397,8 @@ void TrainPanel::updateButtons() {
     state_->setToolTip(details.join(QStringLiteral(" · "))); // the text must fit into its two lines
     if (!ownRate_->isChecked() && form_->recipe()) {
         const QSignalBlocker quiet(rate_);
-        rate_->setValue(form_->recipe()->schedule.at(isHere ? training_->step : 0));
+        // Three digits can be read while they change.
+        rate_->setValue(formatShort(form_->recipe()->schedule.at(isHere ? training_->step : 0), 3).toDouble());
     }
     const auto* task = form_->recipe() ? &taskNamed(form_->recipe()->task) : nullptr;
     QString hint = task ? QCoreApplication::translate("attn::Task", std::string(task->hint).c_str()) : QString();

@@ -1,4 +1,5 @@
 #include "app/arguments/run_program.h"
+#include "app/lab/common/fit_screen.h"
 #include "app/lab/common/number_locale.h"
 #include "app/lab/shell/launch_options.h"
 #include "app/lab/shell/main_window.h"
@@ -128,7 +129,10 @@ int run(int argc, char** argv) {
         setup.autosaveFolder = data;
 
     attn::MainWindow window(std::move(setup));
-    if (options.size) window.resize(*options.size); // overrides the remembered size
+    if (options.size) {
+        window.resize(*options.size);               // overrides the remembered size
+        if (!isScreenshot) attn::fitScreen(window); // a picture has the size that was asked for
+    }
     if (options.measures) {
         attn::onFirstPicture(window, [&] {
             std::printf("first picture after %lld ms\n", static_cast<long long>(sinceStart.elapsed()));

@@ -1,6 +1,7 @@
 #include "app/lab/widgets/generated_text.h"
 
 #include "app/lab/widgets/tool_tip.h"
+#include "app/lab/widgets/whole_lines.h"
 
 #include <QAbstractTextDocumentLayout>
 #include <QApplication>
@@ -156,6 +157,12 @@ void GeneratedText::mouseReleaseEvent(QMouseEvent* event) {
                          (position - pressedAt_).manhattanLength() < QApplication::startDragDistance() &&
                          !textCursor().hasSelection();
     if (const int index = isClick ? tokenAt(position) : -1; index >= 0) emit tokenClicked(index);
+}
+
+void GeneratedText::resizeEvent(QResizeEvent* event) {
+    const int spare = spareBelowLines(*this, *document());
+    if (std::exchange(spare_, spare) != spare) setViewportMargins(0, 0, 0, spare); // as in PromptEditor
+    QTextEdit::resizeEvent(event);
 }
 
 bool GeneratedText::viewportEvent(QEvent* event) {

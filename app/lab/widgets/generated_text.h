@@ -43,6 +43,7 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     bool viewportEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void hover(int index);
@@ -55,6 +56,7 @@ private:
     QColor shade_ = QColor(120, 120, 220);
     QPoint pressedAt_;
     int hovered_ = -1;
+    int spare_ = 0; ///< pixels below the last whole line
     QString clickHelp_;
 };
 

@@ -1,11 +1,11 @@
 #include "app/lab/widgets/param_controls.h"
 
 #include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/real_box.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QCheckBox>
 #include <QCoreApplication>
-#include <QDoubleSpinBox>
 #include <QGridLayout>
 #include <QLabel>
 #include <QSignalBlocker>
@@ -24,8 +24,9 @@ QString text(std::string_view view) { return QCoreApplication::translate("attn::
 
 double slidesTo(const Param& param) { return param.usualMaximum != 0 ? param.usualMaximum : param.maximum; }
 
+/// Those of a number beside a slider; one alone shows what it has.
 int decimalsFor(const Param& param) {
-    if (param.kind != Param::Kind::Real) return 0;
+    if (param.kind != Param::Kind::Real || !ParamControls::hasSlider(param)) return 0;
     return std::clamp(static_cast<int>(std::ceil(-std::log10(param.step) - 1e-9)), 1, 6);
 }
 
@@ -53,8 +54,12 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
             connect(box, &QCheckBox::toggled, this, [this, id](bool on) { emit valueChanged(id, on ? 1 : 0); });
         } else {
             auto* label = plainLabel(title, this);
-            made.number = new QDoubleSpinBox(this);
-            made.number->setDecimals(decimalsFor(param));
+            if (param.kind == Param::Kind::Real) {
+                made.number = new RealBox(decimalsFor(param), this);
+            } else {
+                made.number = new QDoubleSpinBox(this);
+                made.number->setDecimals(0);
+            }
             made.number->setRange(param.minimum, param.maximum);
             made.number->setSingleStep(param.step);
             made.number->setKeyboardTracking(false);

@@ -40,6 +40,16 @@ std::vector<Param> paramsOf(Section section) {
     return params;
 }
 
+/// Whether a control can change what will be trained, or has a value that its field cannot have here.
+bool isUsable(const RecipeField& field, const Recipe& recipe) {
+    if (!field.matters || (field.describesModel && field.value(recipe) != field.value(Recipe{}))) return true;
+    try {
+        return field.matters(recipe);
+    } catch (const Error&) { // a name that is not known here, which the check names
+        return true;
+    }
+}
+
 bool appliesTo(const RecipeField& field, const Task& task) { return !field.appliesTo || field.appliesTo(task); }
 
 QString fromView(std::string_view text) { return QCoreApplication::translate("attn::Task", std::string(text).c_str()); }
@@ -198,7 +208,9 @@ QComboBox* RecipeForm::makeChoice(const RecipeField& field) {
     auto* box = named(new QComboBox, fromView(field.id), fromView(field.title), help);
     setLeastCharacters(*box, 12);
     for (const RecipeChoice& choice : field.choices) {
-        box->addItem(fromView(choice.title), fromView(choice.id));
+        // The choice of a family begins with its name.
+        const QString title = fromView(choice.title), whole = tr("%1: %2").arg(fromView(field.title), title);
+        box->addItem(title.contains(':') ? title : whole, fromView(choice.id));
         if (!choice.help.empty()) box->setItemData(box->count() - 1, fromView(choice.help), Qt::ToolTipRole);
     }
     connect(box, &QComboBox::activated, this,
@@ -304,6 +316,17 @@ void RecipeForm::makeTaskControls() {
     });
 }
 
+void RecipeForm::greyUnused() {
+    for (const Choice& each : choices_)
+        if (each.field->matters) each.box->setEnabled(isUsable(*each.field, draft_));
+    for (const auto& [section, controls] :
+         {std::pair{Section::Model, modelControls_}, {Section::Training, trainingControls_}})
+        for (const Param& param : paramsOf(section)) {
+            const RecipeField& field = *findRecipeField(param.id);
+            if (field.matters) controls->setUsable(param.id, isUsable(field, draft_));
+        }
+}
+
 void RecipeForm::show() {
     for (const Choice& each : choices_) {
         const QSignalBlocker quiet(each.box);
@@ -390,6 +413,7 @@ bool RecipeForm::settleAttention() {
 QString RecipeForm::problem() const { return recipe_ ? QString() : problem_->text(); }
 
 void RecipeForm::settle() {
+    greyUnused();
     recipe_.reset();
     if (!settleAttention()) return showSentence(problem_, {}); // the line shows the problem itself
     QString problem;

@@ -64,6 +64,7 @@ private:
     void showPrecision(); ///< the card of the chosen precision; none for f32
     void set(std::string_view id, const RecipeValue& value);
     void warnOfUnknown();         ///< of a text that the model's tokens cannot write, on another thread
+    void greyUnused();            ///< greys what changes nothing beside the other choices
     void settle();                ///< reads the recipe from the fields
     bool startsFromModel() const; ///< which then sets the architecture
     /// Checks the line of attention. @return whether it can be trained

@@ -2,6 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
+#include "app/lab/widgets/elided_label.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QLocale>
@@ -38,7 +39,7 @@ QString bytes(int64_t count) { return QLocale().formattedDataSize(count, 0, QLoc
 } // namespace
 
 StatusStrip::StatusStrip(QWidget* parent)
-    : QWidget(parent), activity_(plainLabel({}, this)), progress_(new QProgressBar(this)),
+    : QWidget(parent), activity_(new ElidedLabel(this)), progress_(new QProgressBar(this)),
       cancel_(new QToolButton(this)) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(spacing::kGap, 0, spacing::kGap, 0);

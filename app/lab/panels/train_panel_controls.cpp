@@ -1,0 +1,150 @@
+#include "app/lab/panels/train_panel.h"
+
+#include "app/lab/bridge/training_bridge.h"
+#include "app/lab/common/control_groups.h"
+#include "app/lab/common/icons.h"
+#include "app/lab/widgets/real_box.h"
+#include "app/lab/widgets/widget_makers.h"
+
+#include <QCheckBox>
+#include <QMouseEvent>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSlider>
+#include <QStyle>
+#include <QToolButton>
+
+#include <array>
+#include <optional>
+
+// The controls of the panel below its form of the task: the buttons, the pace and the timeline.
+
+namespace attn {
+namespace {
+
+/// Steps per second at each slider step. The step after the last one means "as fast as possible".
+constexpr std::array kPaces = {0.5, 1.0, 2.0, 5.0, 10.0, 20.0};
+constexpr double kFirstRate = 1e-5; ///< the first step of a learning rate from zero
+
+} // namespace
+
+QWidget* TrainPanel::makeButtons() {
+    auto* container = new QWidget;
+    play_ = spoken(new QPushButton, "train.play", tr("Train or pause"));
+    play_->setProperty("primary", true);
+    play_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    step_ = named(new QPushButton(tr("Step")), "trainStep", tr("Train one step"),
+                  tr("Update the parameters once, then pause"));
+    reset_ = named(new QPushButton(tr("Reset")), "trainReset", tr("Reset training"),
+                   tr("Start a new training run from untrained parameters. The current run stays in the list."));
+    step_->setIcon(themedIcon("step", QPalette::ButtonText));
+    reset_->setIcon(themedIcon("reset", QPalette::ButtonText));
+    progress_ = spoken(new QProgressBar, "trainProgress", tr("Training progress"));
+    progress_->setTextVisible(false);
+    progress_->setMaximumHeight(8);
+    state_ = makeTextLabel("trainState");
+    state_->setMinimumHeight(2 * state_->fontMetrics().lineSpacing()); // so that what is below does not move
+    state_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    hint_ = makeHintLabel("trainHint");
+    memory_ = helped(makeHintLabel("trainMemory"), "trainMemory",
+                     tr("Memory of the device for activations and gradients of one step, from its plan. Parameters and "
+                        "the optimiser's numbers come on top."));
+    makeColumn(container, 0, {play_, makeRow({{step_, 1}, {reset_, 1}}), progress_, state_, hint_, memory_});
+    assignControlGroup(container, "training");
+    connect(play_, &QPushButton::clicked, this, &TrainPanel::playOrPause);
+    connect(step_, &QPushButton::clicked, this, &TrainPanel::step);
+    connect(reset_, &QPushButton::clicked, this, &TrainPanel::reset);
+    return container;
+}
+
+QWidget* TrainPanel::makePace() {
+    auto* container = new QWidget;
+    auto* grid = layoutOf<QGridLayout>(container);
+    grid->setColumnStretch(1, 1);
+    pace_ = named(new QSlider(Qt::Horizontal), "trainPace", tr("Training speed in steps per second"),
+                  tr("Slow training down; the right end is as fast as the device allows"));
+    pace_->setRange(0, static_cast<int>(kPaces.size()));
+    pace_->setPageStep(1);
+    pace_->setValue(pace_->maximum());
+    paceLabel_ = plainLabel(tr("fastest"));
+    paceLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 steps/s").arg("0.5 ")));
+    ownRate_ = named(new QCheckBox(tr("Learning rate")), "ownRate", tr("Set the learning rate yourself"),
+                     tr("Off: the schedule sets the learning rate. On: the value here applies from the next step."));
+    rate_ = named(new RealBox, "rate", tr("Current learning rate"), tr("The learning rate of the next steps"));
+    rate_->setRange(0, 100); // as in the recipe
+    rate_->setSingleStep(kFirstRate);
+    rate_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+    rate_->setKeyboardTracking(false);
+    rate_->setEnabled(false);
+    grid->addWidget(labelFor(pace_, tr("Speed")), 0, 0);
+    grid->addWidget(pace_, 0, 1);
+    grid->addWidget(paceLabel_, 0, 2);
+    grid->addWidget(ownRate_, 1, 0);
+    grid->addWidget(rate_, 1, 1, 1, 2);
+    assignControlGroup(container, "training");
+    connect(pace_, &QSlider::valueChanged, this, [this] {
+        paceLabel_->setText(pace() > 0 ? tr("%1 steps/s").arg(pace()) : tr("fastest"));
+        bench_.training().session().setPace(pace());
+    });
+    const auto sendRate = [this] {
+        bench_.training().session().setLearningRate(ownRate_->isChecked() ? std::optional(rate_->value())
+                                                                          : std::nullopt);
+    };
+    connect(ownRate_, &QCheckBox::toggled, this, [this, sendRate](bool on) {
+        rate_->setEnabled(on);
+        sendRate();
+    });
+    connect(rate_, &QDoubleSpinBox::valueChanged, this, sendRate);
+    return container;
+}
+
+QWidget* TrainPanel::makeTimeline() {
+    auto* container = new QWidget;
+    const auto button = [](const char* name, const QString& text, const QString& title, const QString& help) {
+        auto* made = named(new QToolButton, name, title, help);
+        made->setText(text);
+        return made;
+    };
+    animate_ = button("animate", {}, tr("Play the run as an animation"),
+                      tr("Play the run from its first checkpoint to its last. Press again to pause."));
+    animate_->setIcon(themedIcon("play", QPalette::ButtonText));
+    animate_->setCheckable(true);
+    timeline_ = named(new QSlider(Qt::Horizontal), "timeline", tr("Timeline of the run"),
+                      tr("Drag to show any checkpoint of the run in every view. You can generate text from it."));
+    timeline_->setPageStep(1);
+    timeline_->installEventFilter(this);
+    live_ =
+        button("live", tr("Live"), tr("Follow the run in every view"), tr("Show the current parameters in every view"));
+    live_->setCheckable(true);
+    live_->setProperty("segment", true);
+    export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
+                     tr("Save the current figure at every checkpoint, as a GIF or as PNG files"));
+    moment_ = makeHintLabel("moment");
+    makeColumn(container, 0, {makeRow({animate_, {timeline_, 1}, live_, export_}), moment_});
+    assignControlGroup(container, "timeline");
+    connect(timeline_, &QSlider::valueChanged, this, &TrainPanel::scrub);
+    connect(animate_, &QToolButton::toggled, this, &TrainPanel::animate);
+    connect(live_, &QToolButton::toggled, this, [this](bool on) { bench_.training().follow(on); });
+    connect(export_, &QToolButton::clicked, this, &TrainPanel::exportRequested);
+    return container;
+}
+
+/// Moves the timeline to the clicked place, where a drag can continue.
+bool TrainPanel::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == timeline_ && event->type() == QEvent::MouseButtonPress) {
+        const auto* mouse = static_cast<QMouseEvent*>(event);
+        const int handle = timeline_->style()->pixelMetric(QStyle::PM_SliderLength, nullptr, timeline_);
+        if (mouse->button() == Qt::LeftButton)
+            timeline_->setValue(QStyle::sliderValueFromPosition(timeline_->minimum(), timeline_->maximum(),
+                                                                static_cast<int>(mouse->position().x()) - handle / 2,
+                                                                timeline_->width() - handle));
+    }
+    return Panel::eventFilter(watched, event);
+}
+
+double TrainPanel::pace() const {
+    const auto at = static_cast<size_t>(pace_->value());
+    return at < kPaces.size() ? kPaces[at] : 0;
+}
+
+} // namespace attn
