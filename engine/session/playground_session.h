@@ -58,7 +58,7 @@ struct PlaygroundSnapshot {
     std::optional<Failure> positionFailure;            ///< why that query has no answer
 };
 
-/// Runs attentions of any spec on its own thread and device, which it opens at the first query. A new query replaces
+/// Runs attentions of any spec on its own thread and the shared device, from the first query on. A new query replaces
 /// one that waits, so a slider does not fill a queue. All public functions except waitIdle return at once, and all are
 /// thread-safe.
 class PlaygroundSession {

@@ -69,8 +69,8 @@ struct TrainingSnapshot {
     std::optional<Failure> warning; ///< why metrics are not written yet, while training goes on
 };
 
-/// Trains on its own thread and device, so views cannot change a training run. All public functions except waitIdle
-/// return at once, and all are thread-safe.
+/// Trains on its own thread with its own parameters, so views cannot change a training run. All public functions except
+/// waitIdle return at once, and all are thread-safe.
 class TrainingSession {
 public:
     explicit TrainingSession(DeviceChoice choice);
