@@ -101,7 +101,7 @@ std::vector<std::pair<std::string, Tensor>> holdKeys(const LayerAttention& layer
 /// @return the sum, of the same shape
 Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, PartTensors& needs);
 
-/// What a sublayer adds to the residual stream, (x . W + b) times a scale for each feature, and the sum.
+/// The output of a sublayer, (x . W + b) times a scale for each feature, and its sum with the residual stream.
 struct SublayerNodes {
     Tensor added;  ///< [T,C]
     Tensor output; ///< residual + added; null without a residual

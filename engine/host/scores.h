@@ -20,7 +20,7 @@ struct Rows {
     int64_t count() const { return end - begin; }
 };
 
-/// What a block of queries sees of a block of keys.
+/// How much of a block of keys a block of queries sees.
 enum class Sight { Nothing, Part, All };
 
 /// The least and the largest of the positions of `rows`, or of every `step`th of them.

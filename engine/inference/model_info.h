@@ -28,7 +28,7 @@ struct ParameterInfo {
     int64_t count = 0;
 };
 
-/// What is known of a model without running it. Immutable once published.
+/// The description of a model, known without running it. Immutable once published.
 struct ModelInfo {
     std::string name;        ///< folder name or "induction"
     std::string family;      ///< "gpt2", "llama", "vit", "swin", "induction" ...

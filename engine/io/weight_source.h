@@ -16,8 +16,7 @@
 
 namespace attn {
 
-/// Why a file is not opened that holds a model in another format, such as GGUF. @return no value: it is none that is
-/// known
+/// Why a file with a model in another format, such as GGUF, is not opened. @return none: it is none that is known
 std::optional<Failure> otherModelFormat(const std::filesystem::path& path);
 
 /// A Hugging Face model on disk: a folder with config.json and one or several safetensors files (symlinks of a cache

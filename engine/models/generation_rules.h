@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// What a folder says of how its model writes: generation_config.json, or config.json where that file is missing.
+/// The rules by which a folder's model writes: generation_config.json, or config.json where that file is missing.
 /// @source transformers 4, generation/configuration_utils.py
 struct GenerationRules {
     /// How tokens are chosen unless a person decides otherwise.

@@ -21,7 +21,7 @@ struct Changes;
 struct Analysis;
 struct WeightSet;
 
-/// How a command waits behind others. A command is a Value unless it says otherwise.
+/// How a command waits behind others. A command without a kind of its own is a Value.
 enum class CommandKind : uint8_t {
     Value,    ///< sets a value: a newer command of its type replaces it
     RunValue, ///< the same; it also ends what is being generated
@@ -34,7 +34,7 @@ struct OpenModelCommand {
     std::string path;
     Storage storage = Storage::F32; ///< of the weights
     Given given{};                  ///< without a text: the model's example
-    /// Without a text: the last prompt that was no example stays or comes back, if the other model's tokens spell it.
+    /// Without a text: reuses the user's last prompt if the new model can encode it. Examples do not count.
     bool keepsPrompt = false;
     std::string typedBefore{}; ///< that prompt, typed before the program started; unused if there is a newer one
 };
@@ -162,8 +162,8 @@ struct CaptureInputsCommand {
     int site = 0;
 };
 
-/// What a window asks of a Session. A PatternRequest chooses Snapshot::grid and Snapshot::detail, which the session
-/// computes again after each change of the sequence; a CellRequest chooses Snapshot::explanation.
+/// The commands that a window posts to a Session. A PatternRequest chooses Snapshot::grid and Snapshot::detail, which
+/// the session computes again after each change of the sequence; a CellRequest chooses Snapshot::explanation.
 using Command = std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, SetPictureCommand, GenerateCommand,
                              BeamSearchCommand, GoToHypothesisCommand, StopCommand, ResetCommand, TakeTokenCommand,
                              GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, PredictWordCommand,

@@ -17,7 +17,7 @@ struct Prompt {
     std::string note{};        ///< what a person should know of how it was read; empty: nothing
 };
 
-/// What a model reads beside the tokens of a text.
+/// The inputs of a model beside the tokens of a text.
 inline TextInput sidesOf(const Prompt& prompt) {
     return {.types = prompt.encoding.types, .source = prompt.source, .parents = prompt.given.parents};
 }

@@ -100,7 +100,8 @@ struct Snapshot {
     /// The tokens along the axis of a site's queries, or of its keys; empty without a text.
     std::span<const TokenInfo> queries(int site) const { return tokensOf(site, &Site::queryStream); }
     std::span<const TokenInfo> keys(int site) const { return tokensOf(site, &Site::keyStream); }
-    /// What makes the same model read this text again: what the person gave, with the tokens that follow as its target.
+    /// The input that makes the same model read this text again: what the person gave, with the tokens that follow as
+    /// target.
     GivenText textSoFar() const;
     /// The path that opens this model with these weights again.
     std::string path() const { return shown ? shown->path : model ? modelPath : std::string(); }

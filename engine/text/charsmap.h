@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// Which characters, and short sequences of them, become which other text: SentencePiece's compiled rules of
-/// normalization, a double array of bytes and the texts that it points to.
+/// SentencePiece's compiled rules of normalization: they replace characters and short sequences of them by other texts.
+/// They are a double array of bytes and the texts that it points to.
 /// @source SentencePiece, normalizer.cc; Yata, Darts-clone
 class Charsmap {
 public:

@@ -60,8 +60,8 @@ public:
     Encoding readWhole(std::string_view text) const;
     /// encodePair() of a pair that a person gives. @throws Error as read()
     Encoding readPair(std::string_view first, std::string_view second) const;
-    /// What a person should know of a text that was read: what the unknown token stands for, or what
-    /// is left out. Empty: nothing.
+    /// A note for the person on a text that was read: characters that became the unknown token, or that are left out.
+    /// Empty: none.
     std::string noteOn(const Encoding& encoding) const;
     /// Converts tokens to text. Bytes that form no character become U+FFFD; ids without a token are skipped.
     std::string decode(std::span<const int> ids, bool skipSpecialTokens) const;
@@ -87,7 +87,7 @@ public:
     /// Whether an encoded text begins with the token that the template puts before it, so that it stands there
     /// twice.
     bool beginsTwice(std::span<const int> ids) const;
-    /// What the files say that this tokenizer does not obey.
+    /// The settings of the files that this tokenizer does not obey.
     const std::vector<std::string>& warnings() const;
     /// A description such as "SentencePiece-style BPE with byte fallback, 512 tokens, 165 merges".
     std::string summary() const;
@@ -125,7 +125,7 @@ public:
 
     /// Adds a token. @return the text that it completes; empty in the middle of a character
     std::string push(int id);
-    /// What would follow if no token came after these: U+FFFD for an incomplete character.
+    /// The text that follows if no token comes after these: U+FFFD for an incomplete character.
     std::string rest() const;
     /// Returns rest(), and resets the decoder.
     std::string finish();

@@ -40,7 +40,7 @@ public:
     bool operator==(const DependencyTree&) const = default;
 
     static constexpr int64_t kMostWords = 1024;
-    /// What inputs of a graph say of tokens outside of the tree.
+    /// The numbers that stand for tokens outside of the tree in the inputs of a graph.
     static constexpr int32_t kNoDepth = -1, kNoRelation = 1 << 20;
     /// The rows of those inputs for some tokens.
     /// @param first of these tokens  @param tokens their number T
