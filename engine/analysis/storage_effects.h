@@ -26,9 +26,9 @@ struct StorageEffects : AnalysisResult {
         /// [sites][heads] Jensen-Shannon divergence of the patterns from those of f32, in bits from 0 to 1. Empty for a
         /// site without patterns.
         std::vector<std::vector<double>> divergence;
-        double meanDivergence() const; ///< of all heads; NaN if there are none
+        double meanDivergence() const; ///< over all heads; NaN if there are none
     };
-    std::vector<Effect> effects;                      ///< that of f32 first
+    std::vector<Effect> effects;                      ///< f32 first
     void count(FiniteCount& numbers) const override { // what a model lacks is NaN; its predictions are checked
         for (const Effect& effect : effects)
             for (const std::vector<double>& heads : effect.divergence) numbers.add(heads);

@@ -148,7 +148,7 @@ struct AttentionFlow {
 
     /// Declares a parameter once and returns it. @param name without the prefix
     Tensor parameter(const std::string& name, Shape shape, InitialValue initial = {});
-    /// The same for a parameter that all layers of a stack share.
+    /// A parameter that all layers of a stack share.
     Tensor stackParameter(const std::string& name, Shape shape, InitialValue initial = {});
     /// Sets the value that a parameter gets after a step of training. @param name without the prefix
     void setAverage(const std::string& name, Tensor value);
@@ -236,7 +236,7 @@ void requireSound(const AttentionFlow& flow);
 /// @param flow with q, k, v, sizes and prefix set; the rest is filled in
 /// @throws Error if the parts do not combine, with the first problem of check()
 void buildAttention(AttentionFlow& flow);
-/// The same for a reference.
+/// Adds the attention of a reference.
 void referenceAttention(ReferenceFlow& flow);
 
 } // namespace attn

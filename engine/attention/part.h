@@ -47,7 +47,7 @@ struct Hook {
     Stage stage;
     void (*build)(AttentionFlow& flow, PartValues values);
     void (*reference)(ReferenceFlow& flow, PartValues values);
-    /// The same as `build` without forming any cell, for hooks at Scores, Bias, Mask and Normalise. Null where the
+    /// Does the work of `build` without forming any cell, for hooks at Scores, Bias, Mask and Normalise. Null if the
     /// fused kernel has no such term: the spec then forms its scores.
     void (*fuse)(AttentionFlow& flow, PartValues values, FusedScores& fused) = nullptr;
 };

@@ -29,7 +29,7 @@ struct TensorType {
     Shape shape{}; ///< the largest extents; the capacity if a length grows
     DType dtype = DType::F32;
     std::optional<StepScalar> liveRows{}; ///< the part of axis 0 that is in use this step; empty: all of it
-    Storage storage = Storage::F32;       ///< of a parameter, for kernels that read it as it is stored
+    Storage storage = Storage::F32;       ///< for parameters, whose kernels read them as they are stored
 
     bool operator==(const TensorType&) const = default;
 };

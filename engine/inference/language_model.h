@@ -47,7 +47,7 @@ public:
 
     /// The tokens in the cache, whose first tokens().size() rows are valid.
     const std::vector<int>& tokens() const { return tokens_; }
-    /// The same with their types and their tree.
+    /// These tokens with their types and their tree.
     Input input() const { return typed(tokens_); }
     /// Sets what the model reads beside the tokens to come: the types of those from the first one on, the source, the
     /// tree. Clears the tokens if one of them changes. @param input its tokens are ignored
@@ -211,7 +211,7 @@ private:
     /// Tokens that ran together, or one alone. Where the fused kernel serves every site, the bits of those that ran
     /// together do not depend on their number.
     struct Piece {
-        size_t begin = 0, end = 0; ///< of those that the caches hold
+        size_t begin = 0, end = 0; ///< range of the tokens in the caches
         size_t ran = 0;            ///< how many ran together
         bool isAlone = false;
         bool operator==(const Piece&) const = default;

@@ -16,7 +16,7 @@ double jensenShannonBits(std::span<const double> p, std::span<const double> q);
 /// without some of their keys do not; a row without any weight counts as equal to every other.
 /// @param partners [rows of a] the matching row (and column) of `b`; -1 leaves the row and the column out
 double patternDivergence(const PatternTile& a, const PatternTile& b, std::span<const int> partners);
-/// The same for one head of two pictures. None: a pattern is missing, or the tokens of both are not of the same
+/// The divergence of one head on two pictures. None: a pattern is missing, or the tokens of both are not of the same
 /// patches.
 std::optional<double> patternDivergence(const SitePattern& a, const SitePattern& b, int head);
 

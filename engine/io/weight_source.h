@@ -35,7 +35,7 @@ public:
     /// The names by which tensors can be read: those of the files, those that a file's metadata gives to tensors which
     /// it holds under another name, and those without what a wrapper adds, such as "module.", where that is clear.
     std::vector<std::string> names() const;
-    std::vector<std::string> storedNames() const; ///< those of the files
+    std::vector<std::string> storedNames() const; ///< names as in the files
     /// The name in the files. @pre names() has it
     const std::string& storedName(const std::string& name) const;
     /// Files with weights beside those that were opened: adapters, shards that the index does not name, other formats.

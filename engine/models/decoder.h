@@ -80,7 +80,7 @@ struct DecoderConfig {
 struct DecoderBuild {
     int64_t queries = 1;         ///< T: largest number of tokens per step
     int64_t cacheCapacity = 0;   ///< S; 0: no cache, tokens see only tokens of the same step
-    int64_t sourceCapacity = 0;  ///< of a cache of the source, for a model with an encoder
+    int64_t sourceCapacity = 0;  ///< keys in the cache of the source, for a model with an encoder
     int64_t source = 0;          ///< S: largest number of tokens of the source, or of all sequences' sources
     int64_t keys = 0;            ///< see AttentionSite::keys
     bool isFormed = false;       ///< see AttentionSite::isFormed

@@ -35,7 +35,7 @@ struct PathTraffic {
 /// @return nothing if the fused kernel cannot compute the spec  @throws Error as check()
 std::optional<PathTraffic> pathTraffic(const AttentionSpec& spec, const AttentionSizes& sizes);
 
-/// The same output by both paths.
+/// The outputs of both paths, compared.
 struct PathComparison {
     PathTraffic traffic;
     PlaygroundMap output;                            ///< "z" by tiles, [H, 1, T, D]

@@ -24,7 +24,7 @@ struct WeightSet;
 /// How a command waits behind others. A command without a kind of its own is a Value.
 enum class CommandKind : uint8_t {
     Value,    ///< sets a value: a newer command of its type replaces it
-    RunValue, ///< the same; it also ends what is being generated
+    RunValue, ///< a Value that also ends generation
     Step      ///< acts on what the commands before it leave: no command moves across it. It ends generation too
 };
 
@@ -110,8 +110,8 @@ struct RestoreBranchesCommand {
     std::vector<SavedToken> nodes;
     int current = -1;
     int promptLength = 0;      ///< number of tokens, counted from the root, that belong to the prompt
-    GivenText given{};         ///< what the person gave; its tokens were read already
-    std::vector<int> source{}; ///< of a model with an encoder: the tokens of the text; empty: as it spells them
+    GivenText given{};         ///< its tokens were read already
+    std::vector<int> source{}; ///< for a model with an encoder: the tokens of the text; empty: the tokenizer reads it
 };
 struct SetSamplingCommand {
     Sampling sampling;

@@ -14,7 +14,7 @@ struct Prompt {
     GivenText given{};         ///< of tokens, `text` is what they spell
     Encoding encoding{};       ///< no ranges and types: not known
     std::vector<int> source{}; ///< the tokens of the text, if an encoder reads it: the target then has one token
-    std::string note{};        ///< what a person should know of how it was read; empty: nothing
+    std::string note{};        ///< for the person, on how the text was read; empty: none
 };
 
 /// The inputs of a model beside the tokens of a text.

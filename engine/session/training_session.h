@@ -50,7 +50,7 @@ struct TrainingSnapshot {
     std::string folder;
     std::shared_ptr<const Recipe> recipe;
     std::string device;
-    int64_t parameterCount = 0, modelParameterCount = 0; ///< those that training changes; all of the model
+    int64_t parameterCount = 0, modelParameterCount = 0; ///< parameters that training changes; all of the model
     uint64_t stepBytes = 0;                              ///< memory of a step for activations and gradients
     std::string startSentence;                           ///< Objective::startSentence()
     int64_t step = 0;

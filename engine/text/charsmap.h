@@ -16,7 +16,7 @@ namespace attn {
 class Charsmap {
 public:
     struct Match {
-        std::string_view text; ///< what the sequence becomes
+        std::string_view text; ///< replaces the sequence
         size_t length;         ///< of the sequence, in bytes
     };
 

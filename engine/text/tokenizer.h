@@ -55,8 +55,8 @@ public:
     /// encode() of what a person gives a model to read, who must hear of noteOn().
     /// @throws Error as encode(), or naming what has no token if nothing else is left of the text
     Encoding read(std::string_view text, bool addSpecialTokens = true) const;
-    /// The same where nobody would hear: nothing may be left out. @throws Error as encode(), or naming what has no
-    /// token if no unknown token can stand in its place
+    /// read() for callers that cannot show a note: no character may be left out. @throws Error as encode(), or naming
+    /// what has no token if no unknown token can stand in its place
     Encoding readWhole(std::string_view text) const;
     /// encodePair() of a pair that a person gives. @throws Error as read()
     Encoding readPair(std::string_view first, std::string_view second) const;

@@ -26,7 +26,7 @@ public:
         Unknown, ///< a class that this program does not know
         Bert,
         ByteLevel, ///< GPT-2's
-        Roberta,   ///< the same within <s> and </s>
+        Roberta,   ///< as above, within <s> and </s>
         Qwen2,
         Llama, ///< and others that put a token for the beginning before a text
         T5,

@@ -81,7 +81,7 @@ public:
         std::shared_ptr<Graph> graph;
         std::vector<NamedLoss> losses; ///< the first is that of Batch::kTargets, which every task has
         std::vector<NodeRange> blocks; ///< the nodes of each layer
-        PartTensors partTensors;       ///< those of the layers' parts, and constants of the model
+        PartTensors partTensors;       ///< tensors of the layers' parts, and constants of the model
     };
     /// Builds the graph. @param rows examples per batch  @param windowDivisor as MaskExpression::narrowed()
     virtual Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const = 0;

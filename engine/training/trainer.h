@@ -145,14 +145,14 @@ private:
     std::shared_ptr<Device> device_;
     std::unique_ptr<TensorStore> store_;
     std::vector<Named> parameters_, states_;
-    std::vector<Named> trained_;        ///< what the optimiser changes: parameters, and A and B of adapters
+    std::vector<Named> trained_;        ///< tensors that the optimiser changes: parameters, and A and B of adapters
     std::vector<std::string> averages_; ///< parameters that follow a running average: see AttentionFlow::averages
     std::vector<Adapter> adapters_;
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
     int evaluationRows_ = 1;
     std::vector<NamedLoss> losses_;
     int64_t stepsDone_ = 0;
-    int64_t builtStage_ = 0; ///< that of step_
+    int64_t builtStage_ = 0; ///< stage of step_
     std::optional<double> rate_;
     LossScale lossScale_;
     std::vector<float> openGates_, evaluationGates_; ///< gates of all layers, one after the other

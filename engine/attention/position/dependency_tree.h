@@ -75,7 +75,7 @@ int64_t treeEnd(const AttentionSpec& spec);
 /// Refuses a text in which words of a tree are missing. Tokens behind the tree have no position.
 /// @param tokens of the text  @param where names what is refused  @throws Error
 void requireWords(const DependencyTree& tree, int64_t tokens, std::string_view where);
-/// The same for the tree that a spec gives, if it gives one.
+/// requireWords() for the tree of a spec, if it has one.
 void requireWords(const AttentionSpec& spec, int64_t tokens, std::string_view where);
 
 } // namespace attn

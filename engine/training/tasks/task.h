@@ -99,7 +99,7 @@ struct Task {
         ExactMatch, ///< share of examples with a right answer; successful at or above the level
         TokenMatch, ///< share of right targets; successful at or above the level
         Loss,       ///< mean cross-entropy on the validation split, in nats; successful at or below the level
-        Bits        ///< the same in bits: bits per dimension of a picture
+        Bits        ///< the loss in bits: bits per dimension of a picture
     };
 
     std::string_view id;         ///< "sort"
@@ -112,7 +112,7 @@ struct Task {
     std::string_view metricName = "exact match";
     double successLevel = 0.99;
     bool readsText = false;                       ///< needs TaskSettings::text
-    TextReadout readout = TextReadout::NextToken; ///< what targets are
+    TextReadout readout = TextReadout::NextToken; ///< the meaning of targets
     bool hasPrefix = false;                       ///< tokens before the first target see one another in both directions
     bool permutes = false; ///< predicts hidden tokens in an order of its own, which needs a query stream
     /// For a task that hides whole segments of a text, each of which a second stream reads alone: the segments of every
