@@ -276,7 +276,6 @@ bool Command::takesValue(const std::string& flag) const {
 }
 
 std::optional<Reply> Command::parse(std::vector<std::string> arguments) {
-    if (arguments.size() == 1 && arguments.front() == "--help=markdown") return Reply{markdownOf(pages()), 0};
     if (arguments.size() == 1 && arguments.front() == "--help=man") return Reply{manualOf(pages()), 0};
     // "--prompt=" gives an empty text; CLI11 would take the next argument.
     for (size_t at = 0; at < arguments.size() && arguments[at] != "--"; ++at)

@@ -121,14 +121,6 @@ std::string plainText(const HelpPage& page) {
     return result;
 }
 
-std::string markdownOf(std::span<const HelpPage> pages) {
-    const HelpPage& program = pages.front();
-    std::string result = fmt::format("## {}\n\n```text\n{}```\n", program.path, plainText(program));
-    for (const HelpPage& page : pages.subspan(1))
-        result += fmt::format("\n### {}\n\n```text\n{}```\n", page.path, plainText(page));
-    return result;
-}
-
 std::string manualOf(std::span<const HelpPage> pages) {
     const HelpPage& program = pages.front();
     std::string result = ".\\\" Written by ./dev docs from the program's --help.\n";

@@ -15,7 +15,7 @@ struct HelpList {
     std::vector<Row> rows;
 };
 
-/// The help of one command as data: `--help`, the manual and the documentation are written from it.
+/// The help of one command as data: `--help` and the manual are written from it.
 struct HelpPage {
     std::string path;                  ///< "attention-cli mask"
     std::string summary;               ///< "Draw, write or count an attention mask", without a full stop
@@ -29,8 +29,6 @@ struct HelpPage {
 
 /// The page as `--help` prints it, at most 96 columns wide whatever the terminal is.
 std::string plainText(const HelpPage& page);
-/// A chapter in Markdown, with headings of the second level and below: the program's page, then those of its commands.
-std::string markdownOf(std::span<const HelpPage> pages);
 /// A page of the manual in roff: the program's page first, then those of its commands.
 std::string manualOf(std::span<const HelpPage> pages);
 

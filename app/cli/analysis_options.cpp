@@ -77,6 +77,7 @@ void AnalysisOptions::addTo(Command& command) {
     model.addTo(command);
     if (hasPrompt) {
         prompt.addTo(command);
+        prompt.addPairTo(command);
         prompt.addTreeTo(command);
         prompt.addSourceTo(command);
     }

@@ -41,7 +41,7 @@ struct ModelOptions {
     void addTo(Command& command);
     /// Opens the model, with progress on standard error when that is a terminal.
     std::unique_ptr<LanguageModel> open(bool inspects) const;
-    /// Opens a model that reads pictures. @param size at which it reads them; no value: its own
+    /// Opens a model that reads pictures. @param size at which it reads them; none: its own
     std::unique_ptr<VisionModel> openVision(const std::optional<ImageSize>& size) const;
 
 private:

@@ -157,7 +157,8 @@ LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& s
                   : LensText::tr("The measured speed of writing after this text")};
     if (!isPicture) {
         answer.columns << LensText::tr("Perplexity") << LensText::tr("Largest change");
-        answer.columnHelp << LensText::tr("Between how many equally likely tokens the model hesitates on average")
+        answer.columnHelp << LensText::tr(
+                                 "How many equally likely tokens the model is effectively choosing between, on average")
                           << LensText::tr("The largest change of a probability of the next token, compared with f32");
     } else if (hasClasses) {
         answer.columns << LensText::tr("Classes") << LensText::tr("Largest change");

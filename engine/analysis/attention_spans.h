@@ -19,7 +19,7 @@ struct AttentionSpans : AnalysisResult {
         /// The mean span of a head over the queries.
         float mean(int head) const;
     };
-    std::vector<OfSite> sites; ///< those with spans, in the order of the model
+    std::vector<OfSite> sites; ///< the sites with spans, in the order of the model
     void count(FiniteCount& numbers) const override {
         for (const OfSite& site : sites) numbers.add(site.tokens);
     }

@@ -26,10 +26,10 @@ struct HeadCircuits : AnalysisResult {
     /// OV circuit: the tokens or classes whose logits rise most when the head attends to each token, or when it does so
     /// in the row that the classifier reads. Empty without a classifier.
     Pairs writes;
-    /// Of texts, the sum of the eigenvalues of the OV circuit divided by the sum of their absolute values: 1 copies, -1
-    /// does the opposite.
+    /// For texts: the sum of the eigenvalues of the OV circuit divided by the sum of their absolute values. 1 copies,
+    /// -1 does the opposite.
     float copyingScore = 0;
-    std::vector<float> scores; ///< of a picture, those of the QK circuit: [query rows, key rows]
+    std::vector<float> scores; ///< for a picture, the scores of the QK circuit: [query rows, key rows]
     void count(FiniteCount& numbers) const override {
         for (const auto* each : {&reads.values, &writes.values, &scores}) numbers.add(*each);
         numbers.add(copyingScore);

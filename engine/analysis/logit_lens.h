@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// What a model would predict if it ended after each layer.
+/// The predictions of a model if it ended after each layer.
 /// @source nostalgebraist 2020, "interpreting GPT: the logit lens". For single tokens of pictures: Vilas et al. 2023,
 ///         "Analyzing Vision Transformers for Image Classification in Class Embedding Space", arXiv:2310.18969. For the
 ///         layers of an encoder: Langedijk et al. 2023, "DecoderLens: Layerwise Interpretation of Encoder-Decoder
@@ -19,7 +19,7 @@ struct LogitLens : AnalysisResult {
     /// reads two tokens.
     struct Stage {
         int layer = -1;      ///< -1: the embedding
-        std::string stack{}; ///< of a model with an encoder and a decoder: "encoder" or "decoder"
+        std::string stack{}; ///< "encoder" or "decoder" in a model with both; empty in others
         int rows = 0;
         std::vector<int> ids;                ///< [rows, choices] most likely tokens or classes
         std::vector<float> probabilities;    ///< [rows, choices]
@@ -29,10 +29,10 @@ struct LogitLens : AnalysisResult {
         std::string name() const;            ///< "embedding", "layer 0", "encoder layer 0" ...
     };
     int choices = 0;
-    bool isOfTokens = true; ///< of a text: each row has its own final prediction
+    bool isOfTokens = true; ///< whether each row has its own final prediction, as in a text
     int finals = 1;         ///< final predictions of each row: 1 of a text, and the most likely classes of a picture
     std::vector<int> final; ///< [rows] of a text, [finals] of a picture: by falling probability
-    /// Those that the readout can read: of pictures, those after the last merging of tokens.
+    /// The stages that the readout can read. For pictures, those after the last merging of tokens.
     std::vector<Stage> stages;
     void count(FiniteCount& numbers) const override {
         for (const Stage& stage : stages)

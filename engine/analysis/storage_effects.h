@@ -9,7 +9,7 @@
 
 namespace attn {
 
-/// What changes if the weights of a model are kept in fewer bits: the same text or picture in each storage.
+/// The effects of keeping the weights of a model in fewer bits: the same text or picture in each storage.
 struct StorageEffects : AnalysisResult {
     struct Effect {
         Storage storage = Storage::F32;
@@ -18,16 +18,17 @@ struct StorageEffects : AnalysisResult {
         double perSecond = 0;
         double loss = 0;       ///< mean of the text's tokens, in nats; NaN for fewer than two tokens, and for a picture
         double perplexity = 0; ///< exp(loss)
-        /// Of a probability of the next token after the text, or of a class, from f32; NaN without a classifier.
+        /// The largest difference from f32 of the probability of a next token after the text, or of a class. NaN
+        /// without a classifier.
         float largestChange = 0;
         /// Jensen-Shannon divergence of the same probabilities from those of f32, in bits from 0 to 1; NaN as above.
         double predictionDivergence = 0;
         /// [sites][heads] Jensen-Shannon divergence of the patterns from those of f32, in bits from 0 to 1. Empty for a
         /// site without patterns.
         std::vector<std::vector<double>> divergence;
-        double meanDivergence() const; ///< of all heads; NaN if there are none
+        double meanDivergence() const; ///< over all heads; NaN if there are none
     };
-    std::vector<Effect> effects;                      ///< that of f32 first
+    std::vector<Effect> effects;                      ///< f32 first
     void count(FiniteCount& numbers) const override { // what a model lacks is NaN; its predictions are checked
         for (const Effect& effect : effects)
             for (const std::vector<double>& heads : effect.divergence) numbers.add(heads);

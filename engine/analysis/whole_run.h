@@ -82,7 +82,7 @@ std::unique_ptr<GpuExecutor> weightRun(RunningModel& model, const std::shared_pt
 /// The tokens of a text. Without a tokenizer, the text is a list of token ids separated by commas.
 std::vector<int> tokensOf(const LanguageModel& model, const std::string& text);
 
-/// The same for the text that an encoder reads.
+/// tokensOf() for the text that an encoder reads.
 std::vector<int> sourceTokensOf(const LanguageModel& model, const std::string& text);
 
 /// A graph input [1,V] with the coefficients of a target. Fill it with writeTarget().

@@ -44,7 +44,7 @@ struct AttentionSpec {
     std::string_view title(Slot slot) const; ///< of the part: "Rotary"
     const std::string& id(Slot slot) const { return parts.at(slot).id; }
     PartValues values(Slot slot) const;
-    /// What a block's slot was said to be; null where it is the model's own.
+    /// The part that the spec names for a slot of the block; null where the model's own applies.
     const Part* blockPart(Slot slot) const;
     /// @throws Error naming the parameter and its range
     void set(Slot slot, std::string_view id, std::span<const double> values = {});
@@ -63,7 +63,7 @@ struct AttentionSpec {
 /// The slots that a spec fills, besides the mask.
 inline constexpr std::array kSpecSlots{Slot::Heads,      Slot::Projections, Slot::Position, Slot::Score,
                                        Slot::Normaliser, Slot::Memory,      Slot::Output,   Slot::Mixer};
-/// Of the block around the attention: a model whose spec leaves them out has its own.
+/// The slots of the block around the attention. A model uses its own parts for slots that the spec leaves out.
 inline constexpr std::array kBlockSlots{Slot::Norm, Slot::FeedForward, Slot::Residual, Slot::Layers};
 
 /// The slots that an expression names, also with their default, and what it says of each. Views of `text`.

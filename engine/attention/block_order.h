@@ -12,7 +12,7 @@ namespace attn {
 struct BlockOrder {
     int64_t rows = std::numeric_limits<int64_t>::max(); ///< of the grid
     int64_t columns = 1;
-    int64_t blockRows = 1, blockColumns = 1; ///< of a block
+    int64_t blockRows = 1, blockColumns = 1; ///< size of a block
 
     struct Place {
         int64_t row, column;

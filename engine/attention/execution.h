@@ -46,7 +46,7 @@ std::string_view nameOf(StepKind kind);
 /// The way in which a spec computes the next tokens, worked out from its parts.
 struct StepExecution {
     StepKind kind = StepKind::Whole;
-    /// Of Kernel; and of Cache where the fused kernel computes z once the parts have given it a bias by distance.
+    /// For Kernel, and for Cache where the fused kernel computes z from a bias by distance that the parts give it.
     std::optional<AttentionRule> rule{};
     std::string reason{}; ///< of Whole: a sentence
 };

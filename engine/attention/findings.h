@@ -14,7 +14,7 @@ struct Finding {
     Slot slot;
     std::string_view part;    ///< Part::id
     std::string_view claim;   ///< of the paper, in a sentence
-    std::string_view result;  ///< what was measured, in a sentence with numbers
+    std::string_view result;  ///< the measurement, in a sentence with numbers
     std::string_view command; ///< prints or draws it
 };
 

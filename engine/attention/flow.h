@@ -59,7 +59,7 @@ struct Projection {
     Tensor bias{}; ///< [heads,1,D]; null for none
 };
 
-/// What the fused kernel needs of global tokens that have projections of their own.
+/// The inputs of the fused kernel for global tokens with projections of their own.
 struct GlobalRows {
     Tensor queries{};                           ///< [B,H,g,D]: those of the global tokens; null: the first of q
     Tensor ordinary{};                          ///< [B,H,T,D]: those of all tokens by the ordinary matrices; null: q
@@ -97,7 +97,7 @@ struct AttentionFlow {
     /// The keys and values that the first `globals` queries read: as k and v. Null: all queries read k and v.
     Tensor globalKeys, globalValues;
     int64_t globals = 0;
-    /// What the fused kernel needs of these queries; set with globalKeys.
+    /// The inputs of the fused kernel for these queries; set with globalKeys.
     GlobalRows globalRows{};
     /// Projects the rows that gave q, k and v by other matrices. @param letter "Q", "K" or "V"  @return as q, or as k
     /// and v. Null: the rows are unknown, and q, k and v stand for them
@@ -129,8 +129,8 @@ struct AttentionFlow {
     Tensor positions;          ///< I32 [T], rising by one; null: a whole sequence, which begins at 0
     int64_t context = 0;       ///< longest sequence: the size at which masks are evaluated
     Tensor newKeys, newValues; ///< [B,H,T,D]: of the step's own tokens. Then k and v are those of all keys, or null
-    /// Of texts with trees of their own, as DependencyTree::write() has them: I32 [B T] and [B T S]. Null: the tree of
-    /// the spec.
+    /// For texts with trees of their own, as DependencyTree::write() writes them: I32 [B T] and [B T S]. Null: the tree
+    /// of the spec.
     Tensor treeDepths, treeRelations;
     /// Adds rows of any width to a cache. @param letter its name  @param rows [B,G,T,D]  @return the cache, [B,G,S,D].
     /// Null: no keys and values are kept
@@ -148,7 +148,7 @@ struct AttentionFlow {
 
     /// Declares a parameter once and returns it. @param name without the prefix
     Tensor parameter(const std::string& name, Shape shape, InitialValue initial = {});
-    /// The same for a parameter that all layers of a stack share.
+    /// A parameter that all layers of a stack share.
     Tensor stackParameter(const std::string& name, Shape shape, InitialValue initial = {});
     /// Sets the value that a parameter gets after a step of training. @param name without the prefix
     void setAverage(const std::string& name, Tensor value);
@@ -168,12 +168,12 @@ struct AttentionFlow {
     Tensor byDistance(const std::string& name, int64_t columns, const std::function<double(int64_t, int64_t)>& of);
     /// The numbers of cells. @param of number for the positions of query and key  @return [T,S]
     Tensor byCell(const std::string& name, const std::function<double(int64_t, int64_t)>& of);
-    /// Of two tensors [..,T,columns], the first `globals` queries from one and the others from the other.
+    /// Joins two tensors [..,T,columns]: the first `globals` queries from one and the others from the other.
     Tensor byGlobals(Tensor ofGlobals, Tensor ofOthers);
     /// A learned number for every query and key position. @return [T,S]
     Tensor parameterByCell(const std::string& name, InitialValue initial);
-    /// A state that goes on from step to step. @param initial its numbers before the first  @return its value before
-    /// this step
+    /// A state that lasts from step to step. @param initial its numbers before the first  @return its value before this
+    /// step
     Tensor state(const std::string& name, const Shape& shape, double initial = 0);
     /// Sets a state for the next step. @param value of the state's shape
     void setState(const std::string& name, Tensor value);
@@ -236,7 +236,7 @@ void requireSound(const AttentionFlow& flow);
 /// @param flow with q, k, v, sizes and prefix set; the rest is filled in
 /// @throws Error if the parts do not combine, with the first problem of check()
 void buildAttention(AttentionFlow& flow);
-/// The same for a reference.
+/// Adds the attention of a reference.
 void referenceAttention(ReferenceFlow& flow);
 
 } // namespace attn

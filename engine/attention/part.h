@@ -31,7 +31,7 @@ struct Rotation {
     std::vector<double> frequencies; ///< [R/2] radians per position, of each pair
     bool isInterleaved = false;      ///< pairs are (2m, 2m+1), not (m, m + R/2)
 };
-/// Of masks: the distances from a query at which keys are visible, before and after it.
+/// For masks: the distances from a query at which keys are visible, before and after it.
 struct MaskBand {
     int64_t behind = 0, ahead = 0;
 };
@@ -42,17 +42,17 @@ struct BlockHooks;
 struct FusedScores;
 struct ReferenceFlow;
 
-/// What a part does at one stage: graph nodes, and the same as plain loops in double, which defines it.
+/// The work of a part at one stage: graph nodes, and the plain loops in double that define it.
 struct Hook {
     Stage stage;
     void (*build)(AttentionFlow& flow, PartValues values);
     void (*reference)(ReferenceFlow& flow, PartValues values);
-    /// The same as `build` without forming any cell, for hooks at Scores, Bias, Mask and Normalise. Null where the
+    /// Does the work of `build` without forming any cell, for hooks at Scores, Bias, Mask and Normalise. Null if the
     /// fused kernel has no such term: the spec then forms its scores.
     void (*fuse)(AttentionFlow& flow, PartValues values, FusedScores& fused) = nullptr;
 };
 
-/// Which masks a part can honour.
+/// The masks that a part supports.
 enum class MaskSupport : uint8_t {
     Any,
     FullOrCausal, ///< running sums stop at the query, nothing finer
@@ -83,31 +83,31 @@ struct Part {
     std::string_view time, memory; ///< growth with T (and S, D, w ...), as in "O(T^2 D)"
 
     std::string_view caution{}; ///< a sentence where a part leaks what a mask hides, as in its own paper
-    /// Of parts that alone, with the values to begin with, leave some tokens of a text nothing to see, or that belong
-    /// with others in their paper: the composition in which to train them. Empty for others.
+    /// A complete composition in which to train the part, if alone it would hide every key from some tokens, or if its
+    /// paper combines it with others. Empty for other parts.
     std::string_view whole{};
     std::vector<Hook> hooks{};
 
-    /// What a part of the block around the attention builds, for the slots from Norm on.
+    /// The functions of a part of the block around the attention, for the slots from Norm on.
     const BlockHooks* block = nullptr;
 
     /// For masks: sets the bits of the keys that one query sees in a row where none is set. Masks that depend on the
     /// content have none. @throws Error if the mask has no meaning for the call's size
     void (*maskRow)(const MaskCall& call, int64_t query, BitRow& row) = nullptr;
-    /// What maskRow looks up, worked out once for the values. @throws Error if the values do not fit together
+    /// The table that maskRow reads, computed once for the values. @throws Error if the values do not fit together
     std::vector<int64_t> (*prepareMask)(PartValues values) = nullptr;
     /// For masks that show a band around every query, whatever the size; null for others.
     MaskBand (*maskBand)(PartValues values) = nullptr;
     /// For masks with a window: the parameter that says how wide it is; empty for others.
     std::string_view windowWidth{};
-    /// Of masks: how many of the last `params` a term may leave out, which then have their initial values.
+    /// For masks: the number of the last `params` that a term may omit. They then have their initial values.
     size_t optionalParams = 0;
     /// The last of `params` describes the members of a list of any length from 1.
     bool takesList = false;
     std::span<const double> initialList{}; ///< the list to begin with
 
     MaskSupport masks = MaskSupport::Any; ///< for scores, normalisers, memories and mixers
-    /// Of normalisers and mixers that honour fewer masks: the part of the same slot that does the same under a causal
+    /// For normalisers and mixers that support few masks: the part of the same slot that does the same under a causal
     /// mask; null if there is none.
     const Part* causalForm = nullptr;
     /// Checks the values for a head width. @return nothing if they work
@@ -122,11 +122,11 @@ struct Part {
     DependencyTree (*tree)(PartValues values) = nullptr; ///< of positions in a tree over the tokens: the tree
     bool labelsCells = false; ///< of positions: adds a vector by label to each key, which the block-sparse kernel reads
     bool multipliesScores = false; ///< of positions: what it does to scores is not a sum of terms
-    /// Of positions: the parameter [2 R + 1, D] of which a row, chosen by the distance up to R, is added to each value.
+    /// For positions: the parameter [2 R + 1, D]. The row of the distance, up to R, is added to each value.
     std::string_view addedToValues{};
-    /// Of positions that only turn queries and keys: how far; null for others.
+    /// For positions that only rotate queries and keys: the rotation; null for others.
     Rotation (*rotation)(PartValues values, int64_t headWidth) = nullptr;
-    /// Of scores that are q.k times a factor: the factor for a head width; null for other scores.
+    /// For scores that are q.k times a factor: the factor for a head width; null for other scores.
     double (*dotScale)(PartValues values, int64_t headWidth) = nullptr;
     bool usesScores = true;           ///< of normalisers: false where q and k meet in another way than score and bias
     bool isSoftmax = false;           ///< of normalisers: weights are the softmax of the scores
@@ -141,11 +141,11 @@ struct Part {
     bool needsEqualLengths = false;   ///< self-attention only: S = T
     bool isRandom = false;            ///< draws from a seed among its values
     bool keepsState = false; ///< of normalisers and mixers: under a causal mask, a running state replaces the keys
-    /// Of masks and normalisers: what a query sees depends on the content of tokens after it.
+    /// For masks and normalisers: later tokens change which keys a query sees.
     bool readsLaterRows = false;
-    /// Of normalisers and mixers in which a query does not meet every key that the mask shows: the pairs that meet in a
-    /// head. Those that are chosen by their content: at most so many, or about as many under a causal mask. Null: those
-    /// that the mask shows.
+    /// For normalisers and mixers in which a query meets only some of the keys that the mask shows: the number of pairs
+    /// in a head. If the content chooses them, this is the largest number, or about the number under a causal mask.
+    /// Null: all pairs that the mask shows.
     double (*pairs)(PartValues values, int64_t tokens, bool isCausal) = nullptr;
 };
 

@@ -32,7 +32,7 @@ struct AttentionSite {
     bool isPadded = false;     ///< rows without an order have position 0, or 1 where no other row sees them
     Tensor outputScale;        ///< [C]: factor of what is added (LayerScale); null for none
     int64_t cacheCapacity = 0; ///< in keys; 0: no cache, only this step's keys and values exist
-    int64_t keys = 0;          ///< of a step that forms scores over a cache: S, the number of keys that it reads
+    int64_t keys = 0;          ///< S, the number of keys that a step reads which forms scores over a cache
     int64_t heldKeys = 0;      ///< unless 0: the number of keys, which holdKeys() of another plan has computed
     int64_t sequence = 0;      ///< see AttentionRule::sequence
     int64_t reach = 0;         ///< unless 0: a key this far before a query, or farther, is padding
@@ -57,8 +57,8 @@ struct AttentionNodes {
 struct PartTensors {
     std::vector<FlowParameter> parameters; ///< learned by parts
     std::vector<FlowConstant> constants;
-    std::vector<Tensor> penalties;                          ///< [1] each, added to the loss
-    std::vector<Recomputed> recomputed{};                   ///< what the backward pass of training computes again
+    std::vector<Tensor> penalties;        ///< [1] each, added to the loss
+    std::vector<Recomputed> recomputed{}; ///< values that the backward pass of training computes again
     std::vector<std::pair<std::string, Tensor>> averages{}; ///< see AttentionFlow::averages
 };
 
@@ -101,7 +101,7 @@ std::vector<std::pair<std::string, Tensor>> holdKeys(const LayerAttention& layer
 /// @return the sum, of the same shape
 Tensor attentionInputs(const LayerAttention& layer, const AttentionSite& site, int64_t index, PartTensors& needs);
 
-/// What a sublayer adds to the residual stream, (x . W + b) times a scale for each feature, and the sum.
+/// The output of a sublayer, (x . W + b) times a scale for each feature, and its sum with the residual stream.
 struct SublayerNodes {
     Tensor added;  ///< [T,C]
     Tensor output; ///< residual + added; null without a residual

@@ -4,8 +4,8 @@
 
 namespace attn {
 
-/// What a step of a site without the fused kernel keeps from token to token: keys and values in a cache, or nothing
-/// beside the states of its parts.
+/// The memory of a site without the fused kernel from token to token: keys and values in a cache, or only the states of
+/// its parts.
 class StepMemory {
 public:
     /// Lets the flow read and write the cache. All arguments must outlive the flow's use.

@@ -25,7 +25,7 @@ std::optional<Storage> storageNamed(std::string_view name);
 inline constexpr Storage kStorages[] = {Storage::F32,  Storage::F16,  Storage::BF16,
                                         Storage::Q8_0, Storage::Q4_0, Storage::Q4_K};
 
-/// The length of rows must be a multiple of this, for the sake of scales and of vectors; 1 for f32.
+/// The length of rows must be a multiple of this, so that scales and vectors fit; 1 for f32.
 int64_t storageBlock(Storage storage);
 /// The storage of rows of this length, if another is wanted that does not fit: q8_0, else f32.
 Storage storageFor(Storage wanted, int64_t columns);

@@ -8,7 +8,7 @@ namespace attn::gpu {
 
 enum class DeviceType : uint8_t { Discrete, Integrated, Virtual, Software, Other };
 
-/// What the engine needs to know about a device. Kernels are chosen by these figures, never by a vendor's name.
+/// The properties of a device that the engine uses. They choose the kernels; a vendor's name never does.
 struct DeviceTraits {
     std::string name{};
     DeviceType type = DeviceType::Other;

@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// What the choice of a kernel may depend on: measured traits, never vendor names.
+/// The properties that the choice of a kernel may depend on. They are measured; vendor names are none.
 struct KernelTraits {
     uint32_t subgroupSize = 32;
     /// Whether register tiles of one 8-wide subgroup are faster than shared memory (software Vulkan).

@@ -24,12 +24,12 @@ enum class DType : uint8_t { F32, I32, F16, BF16 };
 /// The bytes of a number in a tensor.
 constexpr uint64_t bytesOf(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16 ? 2 : 4; }
 
-/// What is known about a tensor before it is computed.
+/// The type of a tensor, known before it is computed.
 struct TensorType {
     Shape shape{}; ///< the largest extents; the capacity if a length grows
     DType dtype = DType::F32;
     std::optional<StepScalar> liveRows{}; ///< the part of axis 0 that is in use this step; empty: all of it
-    Storage storage = Storage::F32;       ///< of a parameter, for kernels that read it as it is stored
+    Storage storage = Storage::F32;       ///< for parameters, whose kernels read them as they are stored
 
     bool operator==(const TensorType&) const = default;
 };
@@ -111,7 +111,7 @@ public:
     void edit(std::set<std::string> names, Editor editor);
     bool isEdited(const std::string& probe) const { return edited_.contains(probe); }
 
-    /// Decides in which form the operations that are added read tensors, and keep them.
+    /// Chooses the number format in which new operations read and store tensors.
     class Keeper {
     public:
         virtual ~Keeper() = default;
@@ -119,7 +119,7 @@ public:
         virtual void read(const Op& op, const Attributes& attributes, std::vector<Tensor>& inputs) = 0;
         /// Sees an operation that has just been added.
         virtual void added(Tensor result) = 0;
-        /// What was read before need not stay in memory for what is read from now on.
+        /// Forgets converted copies, so that they need not stay in memory.
         virtual void forget() = 0;
     };
     /// Sets the keeper; null: operations read what they are given.

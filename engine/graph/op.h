@@ -69,7 +69,7 @@ struct Op {
     /// The index of the input whose memory an output shares, or -1. The output is an in-place update of that input
     /// (assign) or another view of it (reshape).
     int (*aliasOf)(const OpTypes& types, uint32_t output) = nullptr;
-    /// Of outputs that are a part of that input (slice): where it begins, in elements. The op computes the output
+    /// For an output that is a part of that input (slice): where it begins, in elements. The op computes the output
     /// itself where the plan cannot let it share the memory. Null: the output is the whole input.
     int64_t (*aliasBegin)(const OpTypes& types) = nullptr;
     /// The element of output 0 at which an input lies in it unchanged, or -1 (concatenate). If the plan can place all

@@ -30,7 +30,7 @@ struct Attention {
 /// @source Rabe and Staats 2021, arXiv:2112.05682; Dao et al. 2022, "FlashAttention", arXiv:2205.14135
 void attention(const Attention& of, float* z, float* statistics, Pool& pool);
 
-/// What the gradient reads and writes besides. A bias has none.
+/// Further operands of the gradient. A bias has none.
 struct AttentionGradient {
     const float *z = nullptr, *statistics = nullptr, *dz = nullptr;
     float *dq = nullptr, *dk = nullptr, *dv = nullptr;

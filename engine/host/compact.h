@@ -19,7 +19,7 @@ void widen(Storage storage, int64_t columns, const std::byte* row, float* out);
 void widenTransposed(Storage storage, int64_t rows, int64_t columns, const std::byte* stored, float* out,
                      int64_t stride);
 
-/// What products of a few rows with compact weights need of the rows, whichever weights: made once for all threads.
+/// The rows of products with compact weights, prepared once for all threads and all weights.
 struct CompactRows {
     bool isInteger = false; ///< `integers` stand for the rows
     IntegerRows integers;

@@ -19,7 +19,7 @@ void activate(Activation activation, int64_t count, const float* x, float* out);
 /// The activation's derivative at x, times dy.
 void activateGradient(Activation activation, int64_t count, const float* x, const float* dy, float* out);
 
-/// What follows a product of matrices, in this order. Null for what is absent.
+/// The steps after a product of matrices, in this order. Null: the step is absent.
 struct Finish {
     const float* bias = nullptr;
     float* argument = nullptr; ///< receives the activation's argument

@@ -27,7 +27,7 @@ struct IntegerRows {
 
 /// The instructions of x86-64 processors that multiply in integers.
 enum class IntegerInstructions : uint8_t { Avx2, Avx512Vnni };
-/// Those of this processor, the fastest first.
+/// The instructions of this processor, the fastest first.
 std::span<const IntegerInstructions> integerInstructions();
 
 /// @return false without such instructions, if K is no multiple of 256, or if a group holds a number above 1e30 or all

@@ -68,7 +68,7 @@ public:
 private:
     using Call = void (*)(const void* context, int64_t index);
     void run(int64_t count, Call call, const void* context);
-    /// Of so many indices of shares(), or bytes that they stand for, those in long ranges.
+    /// How many of the indices of shares(), or of the bytes that they stand for, lie in long ranges.
     static int64_t inLongRanges(int64_t count) { return count * 3 / 4; }
     void work(int64_t thread);
     bool lookForJob(int64_t thread, uint32_t seen);

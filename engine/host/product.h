@@ -19,7 +19,7 @@ struct Factor {
 /// out = scale * a . b + keep * out, on the calling thread. @param stride of out  @param keep 0 or 1
 void product(const ProductSize& size, Factor a, Factor b, float* out, int64_t stride, float scale = 1, float keep = 0);
 
-/// The same, so that each row of out has the same bits whatever the number of rows. The library sums the last rows of
+/// A product in which each row of out has the same bits whatever the number of rows. The library sums the last rows of
 /// some numbers of rows, and all rows of a few, in another order, so those are multiplied beside rows of zeros.
 /// @param a not transposed  @param size N more than 1
 void steadyProduct(const ProductSize& size, Factor a, Factor b, float* out, int64_t stride, float scale = 1,

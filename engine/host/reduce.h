@@ -30,7 +30,8 @@ void cumulateStrip(Cumulative how, int64_t strip, int64_t stride, int64_t begin,
 /// The column of the largest number, the lowest of equals. NaN counts only in column 0.
 int32_t argmax(int64_t columns, const float* x);
 
-/// What a tensor's statistics are made of. Numbers at most `masked`, NaN and infinities do not count.
+/// The counts and sums from which a tensor's statistics follow. Numbers at most `masked`, NaN and infinities do not
+/// count.
 struct Moments {
     int64_t finite = 0, nans = 0, infinities = 0, masked = 0;
     double total = 0;

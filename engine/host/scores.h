@@ -20,7 +20,7 @@ struct Rows {
     int64_t count() const { return end - begin; }
 };
 
-/// What a block of queries sees of a block of keys.
+/// How much of a block of keys a block of queries sees.
 enum class Sight { Nothing, Part, All };
 
 /// The least and the largest of the positions of `rows`, or of every `step`th of them.
@@ -37,7 +37,7 @@ struct ScoreBlock {
 };
 /// The scores [queries, keys] of a block; those of hidden cells are kHiddenScore. @param stride of the scores
 void scoreBlock(const Attention& of, const ScoreBlock& block, Sight sight, float* scores, int64_t stride);
-/// The same, so that each score has the same bits whatever the number of queries and keys beside it.
+/// scoreBlock() with the same bits for each score whatever the number of queries and keys beside it.
 /// @param scores with room for steadyColumns(keys); those after the block's are undefined
 void steadyScores(const Attention& of, const ScoreBlock& block, Sight sight, float* scores, int64_t stride);
 /// Rows of keys or of values, followed by rows of zeros: where they are if `places` rows are given, else a copy.

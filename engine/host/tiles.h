@@ -26,7 +26,7 @@ struct TileAttention {
 /// @source Dao et al. 2022, "FlashAttention", arXiv:2205.14135, section 3.3, block-sparse
 void tileAttention(const TileAttention& of, float* z, float* statistics, Pool& pool);
 
-/// What the gradients read and write besides.
+/// Further operands of the gradients.
 struct TileGradient {
     const float *z = nullptr, *statistics = nullptr, *dz = nullptr;
     float *dq = nullptr, *dk = nullptr, *dv = nullptr;

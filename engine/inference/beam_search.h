@@ -45,7 +45,7 @@ struct BeamResult {
     std::vector<BeamNode> tree;         ///< parents before children
 };
 
-/// A beam search that goes on token by token: after each, the `width` most probable hypotheses stay. It ends when no
+/// A beam search that proceeds token by token: after each, the `width` most probable hypotheses stay. It ends when no
 /// live hypothesis can become better than the finished ones.
 /// @source Sutskever et al. 2014, "Sequence to Sequence Learning with Neural Networks", arXiv:1409.3215, section 3.2;
 /// Wu et al. 2016, "Google's Neural Machine Translation System", arXiv:1609.08144, section 7, for length penalties
@@ -57,7 +57,7 @@ public:
 
     /// Adds a token to each live hypothesis. The model then holds one of them.
     /// @param isCancelled ends the step between two runs of the model, without any effect
-    /// @return whether the search goes on
+    /// @return whether the search continues
     bool step(const std::function<bool()>& isCancelled = {});
     bool isDone() const { return isDone_; }
     /// Makes the model hold a hypothesis. It keeps the tokens that it already holds.

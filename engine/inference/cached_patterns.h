@@ -56,7 +56,7 @@ private:
     // Of many tokens: one head in detail, thumbnails of all heads, and a profile.
     std::unique_ptr<LongPatternView> long_;
     int longSite_ = 0;                       ///< site of `long_`
-    std::optional<PatternRequest> longTile_; ///< the view that `long_` shows; no value: none
+    std::optional<PatternRequest> longTile_; ///< the view that `long_` shows; empty: none
     std::unique_ptr<LongPatternThumbnails> thumbnails_;
     bool showsThumbnails_ = false;
     std::unique_ptr<HeadProfiler> profiler_;

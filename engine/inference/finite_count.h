@@ -18,7 +18,7 @@ public:
     template <std::ranges::range Numbers> void add(const Numbers& numbers) {
         for (const auto number : numbers) add(static_cast<double>(number));
     }
-    /// Of numbers of which NaN stands for one that the model does not have, such as a head of a layer with fewer heads.
+    /// Counts numbers among which NaN stands for one that the model lacks, such as a head of a layer with fewer heads.
     template <std::ranges::range Numbers> void addExisting(const Numbers& numbers) {
         for (const auto number : numbers)
             if (!std::isnan(static_cast<double>(number))) add(static_cast<double>(number));

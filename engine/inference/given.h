@@ -11,7 +11,7 @@ namespace attn {
 /// The text that a person types or chooses. What a model reads of it is a TextInput. Commands, sequences, sessions,
 /// undo, examples and comparisons carry it whole: what is added here reaches all of them.
 struct GivenText {
-    std::string text;          ///< of a model with an encoder: the source
+    std::string text;          ///< for a model with an encoder: the source
     std::vector<int> tokens{}; ///< token ids that replace `text`; empty: the tokenizer reads `text`
     std::string second{};      ///< the second text of a pair; empty: none
     std::vector<int> target{}; ///< tokens that follow the text, or that translate it, as if the model had written them

@@ -47,7 +47,7 @@ public:
 
     /// The tokens in the cache, whose first tokens().size() rows are valid.
     const std::vector<int>& tokens() const { return tokens_; }
-    /// The same with their types and their tree.
+    /// These tokens with their types and their tree.
     Input input() const { return typed(tokens_); }
     /// Sets what the model reads beside the tokens to come: the types of those from the first one on, the source, the
     /// tree. Clears the tokens if one of them changes. @param input its tokens are ignored
@@ -76,7 +76,7 @@ public:
     /// Logits [V] after the last token; of a model of masked tokens, those of the last hidden token. Valid until the
     /// next call of feed().
     std::span<const float> logits() const { return {logits_.data(), logits_.size()}; }
-    /// What a model with a readout of classes says of the tokens; nothing for other models, and without tokens.
+    /// The classes of the tokens, by a model with a readout of classes. None for other models, and without tokens.
     std::optional<TextClasses> classes() const;
 
     /// Prepares one plan and its kernels for a later prompt.
@@ -105,7 +105,8 @@ public:
     void writeWhole(GpuExecutor& executor, const Input& input) const override;
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
-    /// That of the last token; of a model of masked tokens, that of a hidden token: the chosen one, else the last one.
+    /// The row of the last token. In a model of masked tokens, the row of a hidden token: the chosen one, else the last
+    /// one.
     size_t predictedRow(const Input& input) const override;
     /// Chooses the hidden token to predict from the next run on. @param token its index; one that is not hidden: the
     /// last hidden one
@@ -124,8 +125,7 @@ public:
     /// The last step's executor, with what views read: the newest pattern rows, or whole patterns and their factors.
     /// @return null if no step ran
     const GpuExecutor* newestExecutor() const;
-    /// Of a model that is not cached: a run of the whole text with the patterns or their factors, done now if it is not
-    /// yet.
+    /// For a model that is not cached: a run of the whole text with the patterns or their factors. Runs it if needed.
     /// @return null if there are no tokens
     const GpuExecutor* formedExecutor();
     /// The queries, keys and values of a layer for the tokens in the cache. Clears the cache. @throws Error if there
@@ -142,7 +142,7 @@ public:
     bool isCached() const { return isCached_; }
     /// The rule of a layer's kernel in such a model.
     AttentionRule ruleOf(int layer) const;
-    /// Why the model runs its whole text for every token; empty if it goes on from a cache or a state.
+    /// Why the model runs its whole text for every token; empty if it continues from a cache or a state.
     const std::string& whyNoCache() const { return whyNoCache_; }
 
 private:
@@ -211,7 +211,7 @@ private:
     /// Tokens that ran together, or one alone. Where the fused kernel serves every site, the bits of those that ran
     /// together do not depend on their number.
     struct Piece {
-        size_t begin = 0, end = 0; ///< of those that the caches hold
+        size_t begin = 0, end = 0; ///< range of the tokens in the caches
         size_t ran = 0;            ///< how many ran together
         bool isAlone = false;
         bool operator==(const Piece&) const = default;

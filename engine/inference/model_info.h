@@ -28,7 +28,7 @@ struct ParameterInfo {
     int64_t count = 0;
 };
 
-/// What is known of a model without running it. Immutable once published.
+/// The description of a model, known without running it. Immutable once published.
 struct ModelInfo {
     std::string name;        ///< folder name or "induction"
     std::string family;      ///< "gpt2", "llama", "vit", "swin", "induction" ...
@@ -51,8 +51,8 @@ struct ModelInfo {
     std::vector<std::string> hooks;     ///< names of all hooks, in execution order
     std::vector<std::string> warnings;  ///< e.g. "2 NaN in blocks.0.mlp.W_in"
     bool hasFiniteWeights = true;       ///< false: a warning says which are NaN or infinite
-    std::vector<ModelSetting> settings; ///< what its configuration asks for, and what is in force
-    LeftOut leftOut;                    ///< what the files hold that is not used; warnings say it too
+    std::vector<ModelSetting> settings; ///< settings that its configuration asks for, and those in force
+    LeftOut leftOut;                    ///< contents of the files that are not used; warnings name them too
 
     // Models of text.
     int vocabulary = 0;     ///< V, rows of the embedding; 0 for models of pictures
@@ -64,11 +64,11 @@ struct ModelInfo {
     std::optional<GenerationRules::Choice> choice{}; ///< how the folder says that tokens are chosen
     std::string choiceFile{};                        ///< the file that says so
     std::vector<std::string> tokenTexts;             ///< display piece of every id; empty without a tokenizer
-    std::optional<int> maskToken; ///< of a model that fills in hidden words: the token that stands for one
-    bool readsPairs = false;      ///< whether it reads a second text after the first
-    bool readsTrees = false;      ///< whether a text may bring its dependency tree
-    bool readsSource = false;     ///< whether it reads a source with an encoder and writes a target
-    std::optional<WrittenPicture> writtenPicture{}; ///< of a model that writes pictures value by value
+    std::optional<int> maskToken;                    ///< stands for a hidden word, in a model that fills them in
+    bool readsPairs = false;                         ///< whether it reads a second text after the first
+    bool readsTrees = false;                         ///< whether a text may bring its dependency tree
+    bool readsSource = false;                        ///< whether it reads a source with an encoder and writes a target
+    std::optional<WrittenPicture> writtenPicture{};  ///< set if the model writes pictures value by value
 
     // Models that say to which class a picture or a whole text belongs.
     int classes = 0;                 ///< 0: no such classifier

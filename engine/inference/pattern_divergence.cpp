@@ -30,22 +30,23 @@ double jensenShannonBits(std::span<const double> p, std::span<const double> q) {
     return std::clamp(bits, 0.0, 1.0);
 }
 
-double patternDivergence(const PatternTile& a, const PatternTile& b, std::span<const int> partners) {
+double patternDivergence(const PatternTile& a, const PatternTile& b, std::span<const int> rows,
+                         std::span<const int> columns) {
     double total = 0;
-    int rows = 0;
+    int compared = 0;
     for (int row = 0; row < a.rows; ++row) {
-        const int partner = partners[static_cast<size_t>(row)];
+        const int partner = rows[static_cast<size_t>(row)];
         if (partner < 0) continue;
-        ++rows;
+        ++compared;
         std::vector<double> p, q;
         for (int column = 0; column < a.columns; ++column)
-            if (const int other = partners[static_cast<size_t>(column)]; other >= 0) {
+            if (const int other = columns[static_cast<size_t>(column)]; other >= 0) {
                 p.push_back(static_cast<double>(a.at(row, column)));
                 q.push_back(static_cast<double>(b.at(partner, other)));
             }
         total += rowDivergence(std::move(p), std::move(q));
     }
-    return rows > 0 ? total / rows : 0;
+    return compared > 0 ? total / compared : 0;
 }
 
 std::optional<double> patternDivergence(const SitePattern& a, const SitePattern& b, int head) {

@@ -14,9 +14,10 @@ double jensenShannonBits(std::span<const double> p, std::span<const double> q);
 
 /// The mean divergence of the rows of two patterns, in bits. Rows are scaled to sum to 1, because pooled rows and rows
 /// without some of their keys do not; a row without any weight counts as equal to every other.
-/// @param partners [rows of a] the matching row (and column) of `b`; -1 leaves the row and the column out
-double patternDivergence(const PatternTile& a, const PatternTile& b, std::span<const int> partners);
-/// The same for one head of two pictures. None: a pattern is missing, or the tokens of both are not of the same
+/// @param rows [rows of a] the matching row of `b`; -1 leaves the row out  @param columns likewise
+double patternDivergence(const PatternTile& a, const PatternTile& b, std::span<const int> rows,
+                         std::span<const int> columns);
+/// The divergence of one head on two pictures. None: a pattern is missing, or the tokens of both are not of the same
 /// patches.
 std::optional<double> patternDivergence(const SitePattern& a, const SitePattern& b, int head);
 

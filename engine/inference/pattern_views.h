@@ -107,7 +107,7 @@ struct CellExplanation {
     std::vector<float> products;    ///< q[d] * k[d]
     float dot = 0;                  ///< sum of products
     float scale = 1;                ///< factor on the dot product
-    std::vector<ScoreTerm> terms{}; ///< what parts add to the score
+    std::vector<ScoreTerm> terms{}; ///< terms that parts add to the score
     float score = 0;                ///< dot * scale + the terms
     bool isMasked = false;
     std::string maskReason;                  ///< e.g. "the key is after the query"

@@ -142,7 +142,7 @@ protected:
     /// Writes the gates of all sites that the run reaches.
     void writeGates(GpuExecutor& executor) const;
     /// Writes the edits of a run. @param first row of the stream that the run begins with
-    /// @param count number of rows; no value: all rows of each site
+    /// @param count number of rows; none: all rows of each site
     void writeEdits(GpuExecutor& executor, size_t first, std::optional<size_t> count) const;
     void forgetOriginalValues() { known_.clear(); }
 

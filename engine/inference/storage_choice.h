@@ -12,7 +12,7 @@
 
 namespace attn {
 
-/// What a model needs if its weights are kept in a storage.
+/// The memory that a model takes, and what it reads for a token, if its weights are kept in a storage.
 struct StorageNeeds {
     Storage storage = Storage::F32;
     int64_t parameterBytes = 0; ///< on the device: ModelInfo::parameterBytes
@@ -38,7 +38,7 @@ StorageChoice storageChoice(const std::string& path);
 struct WeightSpeed {
     std::string device;
     uint64_t freeBytes = 0; ///< as Device::freeBytes()
-    /// Of writing after a short text, in the order of kStorages; 0: not known.
+    /// The speed of writing after a short text, in the order of kStorages; 0: not known.
     std::array<double, std::size(kStorages)> tokensPerSecond{};
 };
 /// Runs a model of the same shapes, whose weights are zeros, in each storage. A model that is too large for that runs

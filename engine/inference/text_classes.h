@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// What a model with a readout of classes says of a text.
+/// The classes of a text, by a model with a readout of classes.
 struct TextClasses {
     TextReadout readout = TextReadout::TextClass;
     ClassActivation activation = ClassActivation::Softmax;
@@ -22,7 +22,8 @@ struct TextClasses {
 struct ClassAnswer {
     int label = 0;          ///< index of the class; of an answer, 0
     int begin = 0, end = 0; ///< the tokens that it is about
-    /// Of an answer, that of its first token times that of its last one; of a regression, the answer itself.
+    /// For an answer span, the probability of its first token times that of its last one; for a regression, the number
+    /// itself.
     float probability = 0;
     float logit = 0; ///< of an answer, the sum of both
 };

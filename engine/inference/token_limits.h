@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// Which tokens may come next by the rules of a model's folder.
+/// The tokens that may come next by the rules of a model's folder.
 struct TokenLimits {
     std::vector<int> only{};   ///< one of these must come, whatever the logits say; empty: any may
     std::vector<int> barred{}; ///< these may not

@@ -59,7 +59,7 @@ public:
         std::vector<SitePattern> patterns; ///< one per layer; without values if it forms no pattern
         std::vector<float> logits;         ///< [classes]; empty without a classifier
     };
-    /// Runs a picture. @param layer computes only the pattern of this layer, to save memory; no value: all, and the
+    /// Runs a picture. @param layer computes only the pattern of this layer, to save memory; none: all, and the
     /// logits
     /// @throws Error if the size of the patches does not fit
     PatternsAndLogits patternsAndLogits(const Input& picture, std::optional<int> layer = {});

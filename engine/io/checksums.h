@@ -19,7 +19,7 @@ inline constexpr std::array<std::string_view, 4> kModelFiles{"config.json", "mod
 /// Writes checksums.sfv for those of the named files that exist. @throws Error if a file cannot be read or written
 void writeChecksums(const std::filesystem::path& folder, std::span<const std::string_view> names);
 
-/// Removes checksums.sfv, before files that it names are written anew. @throws Error if that fails
+/// Removes checksums.sfv, before files that it names are written again. @throws Error if that fails
 void removeChecksums(const std::filesystem::path& folder);
 
 /// Compares those of the named files that exist and that checksums.sfv names with their checksums. Does nothing if

@@ -5,8 +5,7 @@
 
 namespace attn {
 
-/// Which fields of a configuration were read, by their path: "rope_parameters.rope_theta". What nobody read is said to
-/// the user.
+/// The fields of a configuration that were read, by path: "rope_parameters.rope_theta". The user is told of the others.
 class FieldLog {
 public:
     void note(std::string path) { read_.insert(std::move(path)); }

@@ -18,8 +18,7 @@ struct ImageSize {
 struct Image {
     int64_t height = 0, width = 0;
     std::vector<uint8_t> rgb{}; ///< [height, width, 3]
-    /// What a reader should know of the pixels, in sentences: some were transparent, or the file is damaged. Empty:
-    /// nothing.
+    /// Remarks on the pixels, in sentences: some were transparent, or the file is damaged. Empty: none.
     std::string remark{};
 
     ImageSize size() const { return {height, width}; }

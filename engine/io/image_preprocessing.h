@@ -9,7 +9,7 @@
 
 namespace attn {
 
-/// Which library's rounding decides where a crop begins, if the border is odd.
+/// The library whose rounding decides where a crop begins if the border is odd.
 enum class CropRule : uint8_t {
     /// Cuts off the smaller half first, and adds the larger half first. @source transformers, image_transforms.py
     Transformers,

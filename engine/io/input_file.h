@@ -30,7 +30,7 @@ private:
     uint64_t sizeBytes_ = 0;
 };
 
-/// What the user can do where a file or a folder cannot be read. @param code errno
+/// The remedy for the user if a file or a folder cannot be read. @param code errno
 std::string remedyForReading(int code);
 
 /// Reads a whole regular file.

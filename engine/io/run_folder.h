@@ -16,8 +16,8 @@ inline constexpr const char* kCheckpointFolder = "checkpoints";
 /// The number of steps in a checkpoint's name; none for any other folder.
 std::optional<int64_t> checkpointStep(const std::filesystem::path& checkpoint);
 
-/// What people call a folder with a model: its name, or for a checkpoint those of its training run and step, such as
-/// "sort, step 100".
+/// The title of a folder with a model: its name, or for a checkpoint those of its training run and step, such as "sort,
+/// step 100".
 std::string folderTitle(const std::filesystem::path& folder);
 
 /// The complete checkpoints of a training run, oldest first.

@@ -16,8 +16,7 @@
 
 namespace attn {
 
-/// Why a file is not opened that holds a model in another format, such as GGUF. @return no value: it is none that is
-/// known
+/// Why a file with a model in another format, such as GGUF, is not opened. @return none: it is none that is known
 std::optional<Failure> otherModelFormat(const std::filesystem::path& path);
 
 /// A Hugging Face model on disk: a folder with config.json and one or several safetensors files (symlinks of a cache
@@ -36,7 +35,7 @@ public:
     /// The names by which tensors can be read: those of the files, those that a file's metadata gives to tensors which
     /// it holds under another name, and those without what a wrapper adds, such as "module.", where that is clear.
     std::vector<std::string> names() const;
-    std::vector<std::string> storedNames() const; ///< those of the files
+    std::vector<std::string> storedNames() const; ///< names as in the files
     /// The name in the files. @pre names() has it
     const std::string& storedName(const std::string& name) const;
     /// A tensor that several files hold. The last file by name counts, as in transformers.

@@ -27,7 +27,7 @@ struct FeedForwardSpec {
 struct BlockSettings {
     int64_t modelWidth = 0;       ///< C
     int64_t positions = 0;        ///< see AttentionSite::positions
-    std::string stack = "blocks"; ///< what precedes the number of a block in names: see blockName()
+    std::string stack = "blocks"; ///< precedes the number of a block in names: see blockName()
     /// The attention of each layer to another stream, after its self-attention; empty: none.
     std::span<const LayerAttention> cross{};
     bool sharesPositions = false; ///< the first layer's learned positions serve every layer, as in T5
@@ -75,7 +75,7 @@ public:
 
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states
     std::vector<NodeRange> blocks{};                       ///< the nodes of each layer
-    PartTensors partTensors{};                             ///< those of the layers' parts
+    PartTensors partTensors{};                             ///< tensors of the layers' parts
     uint32_t dropouts = 0;                                 ///< number of dropout nodes so far in the graph
 
 private:

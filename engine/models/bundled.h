@@ -15,7 +15,7 @@ struct BundledModel {
 
 /// The bundled models by name. Empty if their folder is missing.
 std::vector<BundledModel> bundledModels();
-/// What may be opened as "builtin:...", for help and messages: "builtin:induction, builtin:add, ...". The first is
+/// The models that open as "builtin:...", for help and messages: "builtin:induction, builtin:add, ...". The first is
 /// constructed, the others are bundled.
 std::string builtinModelNames();
 

@@ -9,7 +9,7 @@ namespace attn {
 
 class ConfigReader;
 
-/// What turns the logits of a classifier into the numbers that it says.
+/// The function that turns the logits of a classifier into its answers.
 enum class ClassActivation : uint8_t {
     Softmax, ///< one class of several: the probabilities sum to 1
     Sigmoid, ///< each class is there or not: the probabilities need not sum to 1
@@ -30,7 +30,7 @@ std::vector<float> probabilitiesOf(std::span<const float> logits);
 
 /// "softmax", "sigmoid" or "none".
 std::string_view nameOf(ClassActivation activation);
-/// What the numbers are, in a sentence for the person.
+/// The meaning of the answers, in a sentence for the person.
 std::string_view meaningOf(ClassActivation activation);
 
 } // namespace attn

@@ -41,8 +41,8 @@ struct DecoderConfig {
     bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
     bool postNorm = false;         ///< see BlockSettings::postNorm
     TextReadout readout = TextReadout::NextToken;
-    /// Of the classes of a readout, in the order of its logits. A model that fills in masked tokens and has labels has
-    /// both readouts: it also says whether the second of two texts follows the first.
+    /// The names of the classes of a readout, in the order of its logits. A model that fills in masked tokens and has
+    /// labels has both readouts: it also tells whether the second of two texts follows the first.
     std::vector<std::string> labels{};
     ClassActivation activation = ClassActivation::Softmax; ///< of the classes of a text
     bool hasMaskedHead = true; ///< a masked token's row passes a layer of its own before the unembedding, as in BERT
@@ -80,7 +80,7 @@ struct DecoderConfig {
 struct DecoderBuild {
     int64_t queries = 1;         ///< T: largest number of tokens per step
     int64_t cacheCapacity = 0;   ///< S; 0: no cache, tokens see only tokens of the same step
-    int64_t sourceCapacity = 0;  ///< of a cache of the source, for a model with an encoder
+    int64_t sourceCapacity = 0;  ///< keys in the cache of the source, for a model with an encoder
     int64_t source = 0;          ///< S: largest number of tokens of the source, or of all sequences' sources
     int64_t keys = 0;            ///< see AttentionSite::keys
     bool isFormed = false;       ///< see AttentionSite::isFormed
@@ -155,8 +155,7 @@ const LayerAttention& siteAttention(const DecoderConfig& config, int site);
 /// Builds a graph that has every learned parameter in its final shape, to list them.
 ModelGraph buildForListing(const DecoderConfig& config);
 /// Whether the fused kernel serves every site and no other part depends on positions, or the model has an encoder. Then
-/// the rows of a run may be more than the tokens, and the tokens more or fewer from run to run; else a whole run has as
-/// many rows as the context.
+/// a run may be padded and its length may vary between runs. Otherwise a whole run has `context` rows.
 bool runsAnyLength(const DecoderConfig& config);
 /// Whether such a model has queries that see keys after them. It runs whole sequences, because each token changes those
 /// before it.
@@ -169,13 +168,13 @@ bool writesFromCache(const DecoderConfig& config);
 /// The rows of the position table of a model with a padding token: 0 for padding, else the number of other tokens up
 /// to this one.
 std::vector<int32_t> positionRows(const DecoderConfig& config, std::span<const int> tokens);
-/// The composition that says which tree a text has that brings none, of a model whose texts may bring their own. Null:
-/// no layer has positions in a tree, or layers have different ones and keep them, or the model has an encoder.
+/// The composition whose tree is used for texts that have no tree of their own. Null: no layer has positions in a tree,
+/// or layers have different ones and keep them, or the model has an encoder.
 const AttentionSpec* treeSpec(const DecoderConfig& config);
 /// Whether the attention of every layer can show a prefix in both directions: it is causal, and the fused kernel
 /// computes it without a window.
 bool canHavePrefix(const DecoderConfig& config);
-/// Why a model cannot go on from a cache or a state but must run its whole sequence for every token, in a sentence.
+/// Why a model cannot continue from a cache or a state and runs its whole sequence for every token, in a sentence.
 /// @param context the longest sequence  @return empty if it can
 std::string whyNoCache(const DecoderConfig& config, int64_t context);
 

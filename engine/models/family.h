@@ -59,7 +59,7 @@ struct ModelFamily {
     std::string_view prefix{}; ///< prefix of tensors in written files
     /// Names that begin so have no prefix: those of the heads.
     std::vector<std::string_view> unprefixed{"lm_head", "score"};
-    /// What precedes "ForSequenceClassification" in the names of its models with classes; empty: it has none.
+    /// The beginning of the names of its models with classes, before "ForSequenceClassification"; empty: it has none.
     std::string_view classModels{};
     TiedReadout tie{};
     /// Globs of the tensors that files hold for other purposes: buffers, and heads that this program does not have.

@@ -25,7 +25,7 @@ struct ClassTokens {
 /// @source transformers 4 and 5, models/*/configuration_*.py
 ClassTokens classTokensOf(std::string_view modelType);
 
-/// What a folder says of how its model writes: generation_config.json, or config.json where that file is missing.
+/// The rules by which a folder's model writes: generation_config.json, or config.json where that file is missing.
 /// @source transformers 4, generation/configuration_utils.py
 struct GenerationRules {
     /// How tokens are chosen unless a person decides otherwise.

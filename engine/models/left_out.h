@@ -7,7 +7,7 @@
 
 namespace attn {
 
-/// What the folder of a model holds that this program does not use.
+/// The contents of a model's folder that this program does not use.
 struct LeftOut {
     struct Field {
         std::string path;  ///< "sliding_window", "rope_scaling.beta_fast"
@@ -21,7 +21,7 @@ struct LeftOut {
     bool operator==(const LeftOut&) const = default;
 };
 
-/// What a user must know of them, in a sentence for each kind. Long lists are shortened.
+/// Messages about them for the user, a sentence for each kind. Long lists are shortened.
 std::vector<std::string> sentencesOf(const LeftOut& leftOut);
 
 } // namespace attn

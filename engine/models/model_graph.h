@@ -14,7 +14,7 @@ struct ModelGraph {
     std::shared_ptr<Graph> graph{};
     Tensor logits{};                 ///< [T,V] of a text, [B,classes] of pictures; null without a readout
     std::vector<NodeRange> blocks{}; ///< the nodes of each layer
-    PartTensors partTensors{};       ///< those of the layers' parts, and of computed positions
+    PartTensors partTensors{};       ///< tensors of the layers' parts, and of computed positions
 
     /// For training on hidden segments: how well the global token of each segment of the batch (rows) agrees with the
     /// summary of each segment alone (columns), [segments, segments]. Null otherwise.

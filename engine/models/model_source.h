@@ -19,11 +19,11 @@ class ModelSource : public ParameterSource {
 public:
     virtual const DecoderConfig& config() const = 0;
     virtual const Tokenizer* tokenizer() const = 0; ///< null if the folder has none
-    /// That of the source, for a model with an encoder.
+    /// The tokenizer of the source, for a model with an encoder.
     virtual const Tokenizer* sourceTokenizer() const { return tokenizer(); }
     virtual std::string example() const = 0;                ///< prompt to start with
     virtual const std::vector<int>& stopTokens() const = 0; ///< tokens that end generation
-    /// What the folder says of how the model writes.
+    /// The rules by which the model writes.
     virtual const GenerationRules& generation() const;
     /// Why the tokenizer of the folder cannot be read; empty: it can, or there is none.
     virtual std::string tokenizerProblem() const { return {}; }

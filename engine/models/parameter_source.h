@@ -22,9 +22,9 @@ public:
     /// @throws Error naming the file and the tensor if it is missing or has another shape
     virtual int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const = 0;
 
-    /// What a user must know before trusting the numbers, in sentences: assumptions, and what was left out.
+    /// Warnings about the numbers, in sentences: assumptions, and contents that were left out.
     virtual const std::vector<std::string>& warnings() const;
-    /// What the files hold that nothing reads; empty for a constructed model. Also said in warnings().
+    /// The contents of the files that nothing reads; empty for a constructed model. warnings() names them too.
     virtual const LeftOut& leftOut() const;
 };
 

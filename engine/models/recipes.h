@@ -21,7 +21,7 @@ std::string lookUp(const NameTable& table, const std::string& parameter);
 struct FamilyNames {
     std::string_view prefix; ///< that files may have or leave out
     NameTable global;
-    std::string_view blocks; ///< what precedes the number of a block: "encoder.layer."
+    std::string_view blocks; ///< precedes the number of a block: "encoder.layer."
     NameTable inBlock;
 
     /// The tensor of a parameter, as it is named in the files. @throws Error as lookUp()

@@ -76,7 +76,7 @@ struct ModelStructure {
     int mostHeads() const;                      ///< largest number of heads in a site
     std::vector<std::string> blocks() const;    ///< names of the blocks, in execution order
     std::vector<int> firstSites() const;        ///< of each of these blocks
-    std::vector<int> sitesOf(int stream) const; ///< those whose queries are rows of a stream
+    std::vector<int> sitesOf(int stream) const; ///< sites whose queries are rows of a stream
     bool isCross(int site) const; ///< whether the keys of a site are rows of another stream than its queries
     /// How figures name a site: "L2"; with two streams "Encoder L2", "Decoder L2" or "Cross L2".
     std::string labelOf(int site) const;

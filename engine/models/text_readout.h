@@ -4,9 +4,9 @@
 
 namespace attn {
 
-/// What a model of text says: at each token the token after it, or the token itself, which the input may hide; nothing,
-/// as in an encoder without a head; one class for a text, or for two of them whether the second follows the first; a
-/// class for each token; or the first and the last token of an answer.
+/// The prediction of a model of text: at each token the token after it, or the token itself, which the input may hide;
+/// nothing, as in an encoder without a head; one class for a text, or for two of them whether the second follows the
+/// first; a class for each token; or the first and the last token of an answer.
 enum class TextReadout : uint8_t { NextToken, MaskedToken, None, TextClass, NextSentence, TokenClass, Span };
 
 /// Whether a readout names tokens of the vocabulary.

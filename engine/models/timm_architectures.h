@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// What the name of one of timm's architectures stands for and the tensors of a file do not show.
+/// The properties that the name of one of timm's architectures tells and the tensors of a file do not show.
 struct TimmArchitecture {
     int64_t width = 0; ///< C
     int64_t heads = 0; ///< H

@@ -73,7 +73,7 @@ struct VisionConfig {
     /// Layers, in rising order. Before each, 2 x 2 tokens become one token of twice the width.
     std::vector<int64_t> merges{};
     std::vector<TokenPool> pools{}; ///< in rising order of layers
-    /// What the folder says and the computation does not follow, in sentences for the person.
+    /// Settings of the folder that the computation does not follow, in sentences for the person.
     std::vector<std::string> remarks{};
     bool operator==(const VisionConfig&) const = default;
 

@@ -10,7 +10,7 @@ bool knowsGrid(const AttentionSpec& spec);
 
 /// The blocks of the grid in whose order a picture is written; 1 x 1 if row by row.
 ImageSize blockOf(const WrittenPicture& picture);
-/// Those that a mask of a composition expects.
+/// The blocks that a mask of a composition expects.
 ImageSize blockOf(const AttentionSpec& spec);
 
 /// Sets the rows and columns of the parts that know a grid, and the number of tokens before it.

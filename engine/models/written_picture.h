@@ -20,7 +20,7 @@ struct WrittenPicture {
 
     int64_t rows = 0, columns = 0; ///< in pixels
     int64_t channels = 1;          ///< 3: red, green, blue; 1: grey
-    int64_t levels = 2;            ///< of a channel, from 2 to 256
+    int64_t levels = 2;            ///< levels of a channel, from 2 to 256
     int64_t blockHeight = 1;       ///< in pixels; blocks fill the picture. 1: the picture is written row by row
     int64_t blockWidth = 1;        ///< in pixels
 

@@ -6,7 +6,7 @@
 
 namespace attn {
 
-/// What weighs the keys of channelMean(). The number of a cell is a table's or a product of factors.
+/// The weights of the keys in channelMean(). The number of a cell comes from a table, or is a product of factors.
 struct ChannelMeanInputs {
     Tensor k, v;    ///< [B,H,S,D]
     Tensor q{};     ///< [B,H,T,D], of which the logistic function is a factor of z; null for none

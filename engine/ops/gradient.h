@@ -12,7 +12,7 @@ namespace attn {
 /// A function whose input can be computed from its output: (a, b) -> (b, a + f(b)).
 struct Reversible {
     Tensor input, output;
-    Tensor argument; ///< what f reads: b
+    Tensor argument; ///< the input of f: b
     Tensor result;   ///< f(b)
     /// Computes the input. @param f adds the nodes of f to the graph again, for another argument
     Tensor (*undo)(Tensor output, const std::function<Tensor(Tensor argument)>& f) = nullptr;

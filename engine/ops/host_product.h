@@ -22,7 +22,7 @@ struct HostProduct {
     float scale = 1;
     Storage storage = Storage::F32; ///< of transposed weights
 
-    /// What one run reads and writes.
+    /// The operands of one run.
     struct Call {
         std::span<float* const> operands; ///< x, w, x, w ...
         float* out = nullptr;

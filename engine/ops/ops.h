@@ -64,8 +64,8 @@ struct Rotated {
 /// @source Su et al. 2021, "RoFormer", arXiv:2104.09864, section 3.4
 Rotated rotary(Tensor q, Tensor k, Tensor table, Tensor positions, bool interleaved);
 
-/// Which keys a query may see, and the scale of the scores. Positions are data, not indices. A key must meet all of the
-/// conditions.
+/// The keys that a query may see, and the scale of the scores. Positions are data, not indices. A key must meet all of
+/// the conditions.
 struct AttentionRule {
     double scale = 1;
     bool causal = true; ///< its position is not after the query's
@@ -81,8 +81,8 @@ struct AttentionInputs {
     Tensor v;             ///< [S,G,D]; scores do not use it
     Tensor queryPosition; ///< I32 [T]
     Tensor keyPosition;   ///< I32 [S]
-    /// Of fusedAttention() without a gradient: added to the scores. [H,N] by the key's position minus the query's, from
-    /// -(N - 1) / 2 on, where N is odd; no difference may be larger. Null for none
+    /// For fusedAttention() without a gradient: added to the scores. [H,N] by the key's position minus the query's,
+    /// from -(N - 1) / 2 on, where N is odd; no difference may be larger. Null for none
     Tensor bias{};
 };
 /// q.k * scale; kMasked where a key is invisible. @return [H,T,S]

@@ -11,7 +11,7 @@ namespace attn {
 /// The most tokens and the largest width of heads that a single attention takes.
 inline constexpr int64_t kMostOperandRows = 65536, kMostOperandWidth = 1024;
 
-/// What a single attention reads.
+/// The inputs of a single attention.
 struct AttentionOperands {
     AttentionSizes sizes{};
     std::vector<float> q{}, k{}, v{}; ///< [H,T,D], [G,S,D], [G,S,D]

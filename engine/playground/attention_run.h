@@ -54,7 +54,7 @@ public:
                                  const PatternWindow& window, uint64_t seed = 0);
     /// Changes to another spec, sizes or seed if only constants and initial values differ. Then nothing is compiled or
     /// recorded, for example while a user drags a parameter. The inputs stay.
-    /// @param window as for ofWindow(); no value: a run without a window
+    /// @param window as for ofWindow(); none: a run without a window
     /// @return false if more differs; nothing has changed then  @throws Error as the constructor
     bool become(const AttentionSpec& spec, const AttentionSizes& sizes, const std::optional<PatternWindow>& window,
                 uint64_t seed);

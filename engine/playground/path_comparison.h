@@ -20,12 +20,12 @@ struct Traffic {
     bool operator==(const Traffic&) const = default;
 };
 
-/// What both paths of an attention move to compute its output, from their plans.
+/// The bytes that both paths of an attention move to compute its output, from their plans.
 /// @source Rabe and Staats 2021, "Self-attention Does Not Need O(n^2) Memory", arXiv:2112.05682, section 2; Dao et al.
 /// 2022, "FlashAttention", arXiv:2205.14135, section 3.2
 struct PathTraffic {
     Traffic tiles, formed;
-    /// What the tiles read if no cache keeps keys and values from one block of queries to the next.
+    /// The bytes that the tiles read if no cache keeps keys and values between blocks of queries.
     double uncachedRead = 0;
     /// The tiles that the kernel walks over, [heads, 1, blocks of queries, blocks of keys]: the share of its cells that
     /// the mask shows; NaN for a tile that is left out.
@@ -35,7 +35,7 @@ struct PathTraffic {
 /// @return nothing if the fused kernel cannot compute the spec  @throws Error as check()
 std::optional<PathTraffic> pathTraffic(const AttentionSpec& spec, const AttentionSizes& sizes);
 
-/// The same output by both paths.
+/// The outputs of both paths, compared.
 struct PathComparison {
     PathTraffic traffic;
     PlaygroundMap output;                            ///< "z" by tiles, [H, 1, T, D]

@@ -19,7 +19,7 @@ struct PlaygroundMap {
     int64_t planes = 1; ///< per head: channels of AFT, steps of a recurrence
     int64_t rows = 0, columns = 0;
     std::vector<float> values;             ///< [heads, planes, rows, columns]; NaN where the mask hides a cell
-    std::optional<PatternWindow> window{}; ///< the window of the pattern; no value: the whole pattern
+    std::optional<PatternWindow> window{}; ///< the window of the pattern; none: the whole pattern
     /// One matrix. @param head, plane limited to the last one  @return [rows, columns]
     std::span<const float> at(int64_t head, int64_t plane = 0) const;
     bool hasShapeOf(const PlaygroundMap& other) const {

@@ -16,7 +16,7 @@ class Context;
 }
 class KernelLibrary;
 
-/// What computes the operations.
+/// The kernels that compute the operations.
 enum class Kernels : uint8_t {
     Auto,   ///< host kernels on software Vulkan, where the processor is the device; else shaders
     Shader, ///< shaders alone
@@ -35,7 +35,7 @@ struct DeviceChoice {
     bool operator==(const DeviceChoice&) const = default;
 };
 
-/// What a window needs of a device to draw on it, as Vulkan names it.
+/// The Vulkan extensions that a window needs to draw on a device.
 struct WindowExtensions {
     std::vector<const char*> instance{}, device{};
 };
@@ -50,8 +50,8 @@ public:
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
 
-    /// The device of a choice, which all who hold it share. Software Vulkan is one device for each number of threads.
-    /// A lost device is opened anew.
+    /// The device of a choice, which all who hold it share. Software Vulkan is one device for each number of threads. A
+    /// lost device is opened again.
     /// @throws Error as the constructor
     static std::shared_ptr<Device> shared(const DeviceChoice& choice);
 

@@ -21,10 +21,10 @@ struct Changes;
 struct Analysis;
 struct WeightSet;
 
-/// How a command waits behind others. A command is a Value unless it says otherwise.
+/// How a command waits behind others. A command without a kind of its own is a Value.
 enum class CommandKind : uint8_t {
     Value,    ///< sets a value: a newer command of its type replaces it
-    RunValue, ///< the same; it also ends what is being generated
+    RunValue, ///< a Value that also ends generation
     Step      ///< acts on what the commands before it leave: no command moves across it. It ends generation too
 };
 
@@ -34,7 +34,7 @@ struct OpenModelCommand {
     std::string path;
     Storage storage = Storage::F32; ///< of the weights
     Given given{};                  ///< without a text: the model's example
-    /// Without a text: the last prompt that was no example stays or comes back, if the other model's tokens spell it.
+    /// Without a text: reuses the user's last prompt if the new model can encode it. Examples do not count.
     bool keepsPrompt = false;
     std::string typedBefore{}; ///< that prompt, typed before the program started; unused if there is a newer one
 };
@@ -110,8 +110,8 @@ struct RestoreBranchesCommand {
     std::vector<SavedToken> nodes;
     int current = -1;
     int promptLength = 0;      ///< number of tokens, counted from the root, that belong to the prompt
-    GivenText given{};         ///< what the person gave; its tokens were read already
-    std::vector<int> source{}; ///< of a model with an encoder: the tokens of the text; empty: as it spells them
+    GivenText given{};         ///< its tokens were read already
+    std::vector<int> source{}; ///< for a model with an encoder: the tokens of the text; empty: the tokenizer reads it
 };
 struct SetSamplingCommand {
     Sampling sampling;
@@ -162,8 +162,8 @@ struct CaptureInputsCommand {
     int site = 0;
 };
 
-/// What a window asks of a Session. A PatternRequest chooses Snapshot::grid and Snapshot::detail, which the session
-/// computes again after each change of the sequence; a CellRequest chooses Snapshot::explanation.
+/// The commands that a window posts to a Session. A PatternRequest chooses Snapshot::grid and Snapshot::detail, which
+/// the session computes again after each change of the sequence; a CellRequest chooses Snapshot::explanation.
 using Command = std::variant<OpenModelCommand, ShowWeightsCommand, SetPromptCommand, SetPictureCommand, GenerateCommand,
                              BeamSearchCommand, GoToHypothesisCommand, StopCommand, ResetCommand, TakeTokenCommand,
                              GoToBranchCommand, RestoreBranchesCommand, SetSamplingCommand, PredictWordCommand,

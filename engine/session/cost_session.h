@@ -33,8 +33,8 @@ struct CostSnapshot {
     std::optional<Failure> failure; ///< why there is no device
 };
 
-/// Computes and measures costs on its own thread, and on its own device while measuring. A new query cancels the one
-/// that runs. All public functions except waitIdle return at once, and all are thread-safe.
+/// Computes costs on its own thread, and measures them on the shared device. A new query cancels the one that runs. All
+/// public functions except waitIdle return at once, and all are thread-safe.
 class CostSession {
 public:
     /// @param longestPass seconds; skips lengths with a longer pass, with a remark

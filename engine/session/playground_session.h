@@ -28,7 +28,7 @@ struct PlaygroundQuery {
     int64_t tokens = 32;                  ///< T, and S unless keys says otherwise
     int64_t width = 16;                   ///< D
     uint64_t seed = 1;                    ///< seed of q, k, v and of learned tensors
-    std::optional<AttentionSpec> other{}; ///< a second attention to compare; no value: none
+    std::optional<AttentionSpec> other{}; ///< a second attention to compare; empty: none
     /// Inputs from a model's layer, or features of a picture; at most one is set. The sizes must fit the query, except
     /// that they may have more tokens.
     std::shared_ptr<const SiteInputs> layer{};
@@ -58,7 +58,7 @@ struct PlaygroundSnapshot {
     std::optional<Failure> positionFailure;            ///< why that query has no answer
 };
 
-/// Runs attentions of any spec on its own thread and device, which it opens at the first query. A new query replaces
+/// Runs attentions of any spec on its own thread and the shared device, from the first query on. A new query replaces
 /// one that waits, so a slider does not fill a queue. All public functions except waitIdle return at once, and all are
 /// thread-safe.
 class PlaygroundSession {

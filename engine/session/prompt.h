@@ -14,10 +14,10 @@ struct Prompt {
     GivenText given{};         ///< of tokens, `text` is what they spell
     Encoding encoding{};       ///< no ranges and types: not known
     std::vector<int> source{}; ///< the tokens of the text, if an encoder reads it: the target then has one token
-    std::string note{};        ///< what a person should know of how it was read; empty: nothing
+    std::string note{};        ///< for the person, on how the text was read; empty: none
 };
 
-/// What a model reads beside the tokens of a text.
+/// The inputs of a model beside the tokens of a text.
 inline TextInput sidesOf(const Prompt& prompt) {
     return {.types = prompt.encoding.types, .source = prompt.source, .parents = prompt.given.parents};
 }

@@ -45,7 +45,7 @@ private:
     std::function<void()> listener_;
 };
 
-/// Runs `work`. @param where place for failures that do not name one  @return the failure; no value: success
+/// Runs `work`. @param where place for failures that do not name one  @return the failure; none: success
 inline std::optional<Failure> attempt(const std::string& where, const std::function<void()>& work) {
     try {
         work();

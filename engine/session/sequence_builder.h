@@ -26,7 +26,7 @@ private:
     std::string noticeOf(const LanguageModel& model, size_t count, size_t first) const;
 
     std::shared_ptr<const Prompt> prompt_;
-    std::optional<StreamDecoder> decoder_; ///< of all tokens of the path, also of those that are forgotten
+    std::optional<StreamDecoder> decoder_; ///< reads all tokens of the path, forgotten ones too
     GrowingList<TokenInfo> tokens_;        ///< from first_ on
     GrowingList<TokenInfo> source_;
     size_t first_ = 0;

@@ -62,19 +62,19 @@ struct Snapshot {
     uint64_t sequenceVersion = 0; ///< changes when the input or the run changes; the parts below belong to it
     Status status;
     std::shared_ptr<const ModelInfo> model;
-    std::string modelPath; ///< what the user opened; "builtin:induction" for the constructed one; empty: none
-    std::shared_ptr<const Sequence> sequence; ///< of a model of text
+    std::string modelPath; ///< as the user opened it; "builtin:induction" for the constructed one; empty: none
+    std::shared_ptr<const Sequence> sequence; ///< null for models of pictures
     bool hasEnded = false; ///< the last token of the text is the model's, and one of those that end a text
     std::shared_ptr<const BranchTree> branches;
     std::shared_ptr<const BeamTree> beams; ///< the last search after this prompt; null: none
     std::shared_ptr<const NextToken> next;
-    std::shared_ptr<const TextClasses> classes; ///< of a model with a readout of classes; null for others
+    std::shared_ptr<const TextClasses> classes; ///< null for models without a readout of classes
     std::shared_ptr<const PatternGrid> grid;
     std::shared_ptr<const PatternTile> detail; ///< the selected head (or aggregate)
     std::shared_ptr<const NewestRows> newest;
     std::shared_ptr<const HeadProfile> profile; ///< profile of the head in the last SetProfileCommand
     std::shared_ptr<const CellExplanation> explanation;
-    std::shared_ptr<const GivenPicture> picture;         ///< of a vision model
+    std::shared_ptr<const GivenPicture> picture;         ///< null for models of text
     std::shared_ptr<const PictureAnswer> answer;         ///< null without a picture and after a failure
     std::shared_ptr<const PictureAnswer> uneditedAnswer; ///< `answer` of the original run; null while unedited
     std::shared_ptr<const WeightView> weight;
@@ -83,8 +83,8 @@ struct Snapshot {
     ShownRun run = ShownRun::Changed;
     bool isEdited = false;                     ///< the run that is shown has changes
     std::shared_ptr<const NextToken> unedited; ///< `next` of the original run; null while unedited or generating
-    std::shared_ptr<const TextClasses> uneditedClasses;                    ///< the same of `classes`
-    std::shared_ptr<const UneditedViews> uneditedViews;                    ///< as `unedited`, while `run` is Difference
+    std::shared_ptr<const TextClasses> uneditedClasses; ///< `classes` of the original run, as `unedited`
+    std::shared_ptr<const UneditedViews> uneditedViews; ///< as `unedited`, while `run` is Difference
     std::map<std::string, std::shared_ptr<const AnalysisResult>> analyses; ///< the last result by Analysis::key()
     /// Results on the original run, for the analyses that ran while `run` was Difference.
     std::map<std::string, std::shared_ptr<const AnalysisResult>> uneditedAnalyses;
@@ -100,7 +100,8 @@ struct Snapshot {
     /// The tokens along the axis of a site's queries, or of its keys; empty without a text.
     std::span<const TokenInfo> queries(int site) const { return tokensOf(site, &Site::queryStream); }
     std::span<const TokenInfo> keys(int site) const { return tokensOf(site, &Site::keyStream); }
-    /// What makes the same model read this text again: what the person gave, with the tokens that follow as its target.
+    /// The input that makes the same model read this text again: what the person gave, with the tokens that follow as
+    /// target.
     GivenText textSoFar() const;
     /// The path that opens this model with these weights again.
     std::string path() const { return shown ? shown->path : model ? modelPath : std::string(); }

@@ -33,7 +33,7 @@ struct ImagePredictions {
     std::vector<int64_t> confusion; ///< [right class, predicted class], over more examples than `examples`
 };
 
-/// What the model answered at a step.
+/// The answers of the model at a step.
 struct AnswersAtStep {
     int64_t step = -1;                                        ///< -1: none yet
     std::shared_ptr<const std::vector<SampleAnswer>> samples; ///< null for a task with pictures
@@ -50,7 +50,7 @@ struct TrainingSnapshot {
     std::string folder;
     std::shared_ptr<const Recipe> recipe;
     std::string device;
-    int64_t parameterCount = 0, modelParameterCount = 0; ///< those that training changes; all of the model
+    int64_t parameterCount = 0, modelParameterCount = 0; ///< parameters that training changes; all of the model
     uint64_t stepBytes = 0;                              ///< memory of a step for activations and gradients
     std::string startSentence;                           ///< Objective::startSentence()
     int64_t step = 0;
@@ -58,7 +58,7 @@ struct TrainingSnapshot {
     bool isMeasuring = false; ///< the step at work ends with a measurement on held-out examples, which takes a while
     GivenText example;        ///< to show in views
     AnswersAtStep answers;    ///< the newest
-    /// Those of the steps that were evaluated since the run was opened, up to the newest; of long runs only some.
+    /// The answers of all steps that were evaluated since the run was opened. Of long runs only some are kept.
     std::shared_ptr<const AnswersBySteps> allAnswers = std::make_shared<const AnswersBySteps>();
     std::shared_ptr<const WeightSet> weights; ///< answer to the last requestWeights()
     int64_t weightsStep = -1;
@@ -69,8 +69,8 @@ struct TrainingSnapshot {
     std::optional<Failure> warning; ///< why metrics are not written yet, while training goes on
 };
 
-/// Trains on its own thread and device, so views cannot change a training run. All public functions except waitIdle
-/// return at once, and all are thread-safe.
+/// Trains on its own thread with its own parameters, so views cannot change a training run. All public functions except
+/// waitIdle return at once, and all are thread-safe.
 class TrainingSession {
 public:
     explicit TrainingSession(DeviceChoice choice);
@@ -91,7 +91,7 @@ public:
     /// step that is thrown away. Does nothing while a run is open; a run that starts ends it.
     /// @param isFirstUse whether the snapshots say how far it is, even if the device has kernels on disk by now
     void prepare(const Recipe& recipe, bool isFirstUse = false);
-    /// Replaces the learning rate from the next step on; no value: the rate of the schedule.
+    /// Replaces the learning rate from the next step on; none: the rate of the schedule.
     void setLearningRate(std::optional<double> rate);
     /// Limits the steps per second; 0: as fast as possible.
     void setPace(double stepsPerSecond);

@@ -8,7 +8,7 @@ namespace attn {
 /// one is closed to them. Where that is not allowed, it stays as it is.
 void makePrivateFolder(const std::filesystem::path& folder);
 
-/// The same for a file, empty if it did not exist. Whoever replaces it later keeps who may read it.
+/// Makes a file private, and creates an empty one if there is none. Writers that replace it keep its permissions.
 void makePrivateFile(const std::filesystem::path& path);
 
 } // namespace attn

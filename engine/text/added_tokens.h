@@ -20,7 +20,7 @@ public:
         bool stripsRight = false;  ///< removes the white space after it
         bool isNormalized = false; ///< searched in the normalized text, in its normalized form
         bool isSpecial = false;    ///< may be skipped when decoding
-        std::string decoded{};     ///< what the decoder receives: its content, normalized if isNormalized
+        std::string decoded{};     ///< its text for the decoder: its content, normalized if isNormalized
     };
     /// A part of a text: an added token, or the text between two of them.
     struct Part {

@@ -9,7 +9,7 @@ namespace attn {
 
 class TokenizerFiles;
 
-/// What BERT's tokenizers do with a text besides cutting it into word pieces.
+/// The changes that BERT's tokenizers make to a text besides cutting it into word pieces.
 struct BertOptions {
     bool lowercases = true;
     std::optional<bool> stripsAccents{}; ///< none: as `lowercases`

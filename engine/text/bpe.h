@@ -13,7 +13,7 @@ namespace attn {
 /// section 3.2
 class Bpe : public TokenModel {
 public:
-    /// What happens to a character that is not in the vocabulary.
+    /// The treatment of a character that is not in the vocabulary.
     enum class Unknown { Dropped, Token, Refused };
     struct Options {
         std::optional<std::string> unknownToken{};

@@ -10,13 +10,13 @@
 
 namespace attn {
 
-/// Which characters, and short sequences of them, become which other text: SentencePiece's compiled rules of
-/// normalization, a double array of bytes and the texts that it points to.
+/// SentencePiece's compiled rules of normalization: they replace characters and short sequences of them by other texts.
+/// They are a double array of bytes and the texts that it points to.
 /// @source SentencePiece, normalizer.cc; Yata, Darts-clone
 class Charsmap {
 public:
     struct Match {
-        std::string_view text; ///< what the sequence becomes
+        std::string_view text; ///< replaces the sequence
         size_t length;         ///< of the sequence, in bytes
     };
 

@@ -37,8 +37,8 @@ private:
     std::shared_ptr<const Code> code_; ///< null for a literal
 };
 
-/// What \w matches in Rust's regular expressions, for use inside [...]; Oniguruma's \w differs in joiners and
-/// superscripts.
+/// The characters that \w matches in Rust's regular expressions, for use inside [...]; Oniguruma's \w differs in
+/// joiners and superscripts.
 inline constexpr std::string_view kRustWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
 
 /// Translates an expression to PCRE2's syntax, with the character classes of the Unicode version that Hugging Face's

@@ -6,7 +6,7 @@
 
 namespace attn {
 
-/// What a model file of SentencePiece says: spiece.model, sentencepiece.bpe.model, source.spm.
+/// The contents of a model file of SentencePiece: spiece.model, sentencepiece.bpe.model, source.spm.
 /// @source SentencePiece, sentencepiece_model.proto
 struct SentencePieceFile {
     enum class Kind { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };

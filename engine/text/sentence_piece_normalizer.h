@@ -5,8 +5,8 @@
 
 namespace attn {
 
-/// What SentencePiece does with a text before it cuts it: changes characters, removes spaces that are too many, marks
-/// words by a sign before them.
+/// SentencePiece's changes to a text before it is cut: it changes characters, removes extra spaces, and marks words by
+/// a sign before them.
 /// @source SentencePiece, normalizer.cc
 struct SentencePieceNormalizer {
     Charsmap charsmap{};

@@ -95,7 +95,7 @@ private:
         bool cleansUp;      ///< removes spaces before punctuation and in English contractions
     };
     struct WordEnds {
-        std::string suffix; ///< of a token that ends a word; a space takes its place, but not at the end of the text
+        std::string suffix; ///< marks tokens that end a word; becomes a space, but not at the end of the text
     };
     struct Ctc { ///< of speech: a token that repeats is one token
         std::string padding, delimiter;

@@ -55,13 +55,13 @@ public:
     /// encode() of what a person gives a model to read, who must hear of noteOn().
     /// @throws Error as encode(), or naming what has no token if nothing else is left of the text
     Encoding read(std::string_view text, bool addSpecialTokens = true) const;
-    /// The same where nobody would hear: nothing may be left out. @throws Error as encode(), or naming what has no
-    /// token if no unknown token can stand in its place
+    /// read() for callers that cannot show a note: no character may be left out. @throws Error as encode(), or naming
+    /// what has no token if no unknown token can stand in its place
     Encoding readWhole(std::string_view text) const;
     /// encodePair() of a pair that a person gives. @throws Error as read()
     Encoding readPair(std::string_view first, std::string_view second) const;
-    /// What a person should know of a text that was read: what the unknown token stands for, or what
-    /// is left out. Empty: nothing.
+    /// A note for the person on a text that was read: characters that became the unknown token, or that are left out.
+    /// Empty: none.
     std::string noteOn(const Encoding& encoding) const;
     /// Converts tokens to text. Bytes that form no character become U+FFFD; ids without a token are skipped.
     std::string decode(std::span<const int> ids, bool skipSpecialTokens) const;
@@ -87,7 +87,7 @@ public:
     /// Whether an encoded text begins with the token that the template puts before it, so that it stands there
     /// twice.
     bool beginsTwice(std::span<const int> ids) const;
-    /// What the files say that this tokenizer does not obey.
+    /// The settings of the files that this tokenizer does not obey.
     const std::vector<std::string>& warnings() const;
     /// A description such as "SentencePiece-style BPE with byte fallback, 512 tokens, 165 merges".
     std::string summary() const;
@@ -125,7 +125,7 @@ public:
 
     /// Adds a token. @return the text that it completes; empty in the middle of a character
     std::string push(int id);
-    /// What would follow if no token came after these: U+FFFD for an incomplete character.
+    /// The text that follows if no token comes after these: U+FFFD for an incomplete character.
     std::string rest() const;
     /// Returns rest(), and resets the decoder.
     std::string finish();

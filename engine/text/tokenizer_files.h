@@ -13,9 +13,10 @@
 
 namespace attn {
 
-/// What the small files beside a tokenizer say: tokenizer_config.json, special_tokens_map.json and added_tokens.json,
-/// in the order in which Hugging Face's transformers lets them win. The last two count only if tokenizer_config.json
-/// has no "added_tokens_decoder", and then special_tokens_map.json goes before tokenizer_config.json.
+/// The settings of the small files beside a tokenizer: tokenizer_config.json, special_tokens_map.json and
+/// added_tokens.json, in the order in which Hugging Face's transformers lets them win. The last two count only if
+/// tokenizer_config.json has no "added_tokens_decoder", and then special_tokens_map.json goes before
+/// tokenizer_config.json.
 /// @source transformers 4, tokenization_utils_base.py, PreTrainedTokenizerBase._from_pretrained
 class TokenizerFiles {
 public:
@@ -25,7 +26,7 @@ public:
         Unknown, ///< a class that this program does not know
         Bert,
         ByteLevel, ///< GPT-2's
-        Roberta,   ///< the same within <s> and </s>
+        Roberta,   ///< as above, within <s> and </s>
         Qwen2,
         Llama, ///< and others that put a token for the beginning before a text
         T5,
@@ -43,7 +44,7 @@ public:
     JsonNode config() const { return {config_, configFile_}; }
     /// The class of the tokenizer without "Fast": "LlamaTokenizer". Without one in a file, that of the model_type.
     const std::string& className() const { return className_; }
-    /// Of the class. A folder without tokenizer.json goes by its model_type where the class says nothing.
+    /// The kind of the tokenizer class. Without tokenizer.json and without a class, model_type decides.
     Kind kind(bool hasTokenizerJson) const;
     const std::string& modelType() const { return modelType_; } ///< of config.json; empty: none
 

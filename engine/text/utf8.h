@@ -6,8 +6,8 @@
 
 namespace attn::utf8 {
 
-/// What a byte string has at a position: a character, the beginning of a character that the end cuts off, or bytes that
-/// are not UTF-8 (`length` is the maximal subpart, which one U+FFFD replaces).
+/// The content of a byte string at a position: a character, the beginning of a character that the end cuts off, or
+/// bytes that are not UTF-8 (`length` is the maximal subpart, which one U+FFFD replaces).
 /// @source Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts"
 struct Step {
     enum class Kind { Character, CutOff, Invalid } kind = Kind::Invalid;

@@ -29,7 +29,7 @@ std::vector<Adapter> adaptersOf(const LowRankAdapters& recipe,
                                 std::span<const std::pair<std::string, Shape>> parameters,
                                 std::span<const std::string> blocks);
 
-/// The same graph, which reads W + scale B A in place of each matrix W that has an adapter.
+/// A copy of a graph, which reads W + scale B A in place of each matrix W that has an adapter.
 Objective::Forward withAdapters(Objective::Forward forward, std::span<const Adapter> adapters, double scale);
 
 /// Adds scale B A to W. @param w dense values of W  @param a of A  @param b of B

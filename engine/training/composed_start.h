@@ -22,7 +22,7 @@ void requireAsked(const StartingPoint& start, const Architecture& asked, const A
 /// The attention of a model's layers, one expression for each. Merges have multiplied the heads of later layers.
 std::string compositionOf(const std::vector<LayerAttention>& layers);
 
-/// The composition in which training goes on: the slots that the recipe's expressions name in place of those of the
+/// The composition in which training continues: the slots that the recipe's expressions name in place of those of the
 /// model's layers, and the model's own for all others. @param own the attention of each layer of the model
 /// @return as Architecture::attention: expressions that name all slots in which their layers differ from the model's;
 ///         empty if none differs

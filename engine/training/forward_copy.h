@@ -12,7 +12,7 @@ namespace attn {
 Objective::Forward copyOf(Objective::Forward forward, const std::shared_ptr<Graph>& to,
                           const std::function<Tensor(const Node& parameter)>& parameter);
 
-/// The same forward pass with activations in 16 bits, which the backward pass then also has until the keeper of the
+/// A copy of a forward pass with activations in 16 bits, which the backward pass then also has until the keeper of the
 /// graph is removed: see keeperIn16Bits(). @param dtype F16 or BF16
 Objective::Forward in16Bits(Objective::Forward forward, DType dtype);
 

@@ -33,7 +33,7 @@ struct Initialisation {
     std::vector<float> (*draw)(const InitialMatrix& matrix);
     // What a run of this program shows of it.
     std::string_view claim;   ///< of the paper, in a sentence
-    std::string_view result;  ///< what was measured, in a sentence with numbers
+    std::string_view result;  ///< the measurement, in a sentence with numbers
     std::string_view command; ///< prints it
 };
 

@@ -34,7 +34,7 @@ struct MetricPoint {
     std::optional<double> find(std::string_view name) const;
     /// @return NaN if it was not measured
     double operator[](std::string_view name) const;
-    /// Those whose names begin with a text, without it.
+    /// The values whose names begin with a text, by the rest of their names.
     std::map<std::string, double> under(std::string_view beginning) const;
 };
 

@@ -35,7 +35,7 @@ private:
 
     std::filesystem::path path_;
     int descriptor_ = -1;
-    std::string waiting_; ///< what is not written yet; it may begin inside a line
+    std::string waiting_; ///< not written yet; it may begin inside a line
     std::optional<Failure> problem_;
 };
 

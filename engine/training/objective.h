@@ -52,7 +52,7 @@ struct Evaluation {
     std::map<std::string, Matches> subtasks{}; ///< exact matches by TaskInstance::subtaskOf()
 };
 
-/// What a model said of a batch, until it reads the next one.
+/// The results of a model on a batch. Valid until it reads the next one.
 class Said {
 public:
     explicit Said(const GpuExecutor& executor) : executor_(&executor) {}
@@ -81,7 +81,7 @@ public:
         std::shared_ptr<Graph> graph;
         std::vector<NamedLoss> losses; ///< the first is that of Batch::kTargets, which every task has
         std::vector<NodeRange> blocks; ///< the nodes of each layer
-        PartTensors partTensors;       ///< those of the layers' parts, and constants of the model
+        PartTensors partTensors;       ///< tensors of the layers' parts, and constants of the model
     };
     /// Builds the graph. @param rows examples per batch  @param windowDivisor as MaskExpression::narrowed()
     virtual Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const = 0;
@@ -112,8 +112,8 @@ public:
     virtual std::vector<float> startOf(const std::string& parameter, const Shape& shape,
                                        std::vector<float> fresh) const = 0;
 
-    /// Of a model that starts with another attention: which parameters are the starting model's, which are new and
-    /// which have no place, in a sentence for people. Empty for others.
+    /// For a model that starts with another attention, a sentence for people: which parameters are the starting
+    /// model's, which are new and which have no place. Empty for others.
     virtual std::string startSentence() const = 0;
 
     /// Writes the model as a folder that this and other programs can open. @throws Error naming the file and the reason

@@ -14,9 +14,9 @@ struct Precision {
     std::string_view id;      ///< "bf16"
     std::string_view title;
     std::string_view purpose;
-    std::string_view approximation; ///< what is rounded, and how far
+    std::string_view approximation; ///< the values that are rounded, and how far
     std::string_view difference;    ///< from the paper; empty: none
-    std::string_view result;        ///< what was measured
+    std::string_view result;        ///< the measurement
     std::string_view command;       ///< measures it again
     Citation source;
 };

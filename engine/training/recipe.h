@@ -109,8 +109,8 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& architectur
 /// The expressions of Architecture::attention, as written. @throws Error as AttentionSpec::parse()
 std::vector<AttentionSpec> specsIn(const std::string& attention);
 
-/// Whether the composed attention says which positions tokens have, also that they have none. Then a picture model has
-/// no positions of its own. @throws Error as AttentionSpec::parse()
+/// Whether the composed attention has a position part, `none` included. If so, a picture model adds no positions of its
+/// own. @throws Error as AttentionSpec::parse()
 bool saysPositions(const Architecture& architecture);
 
 /// A warning if the masks of the composed attention leave some tokens nothing to see; else empty.

@@ -33,17 +33,17 @@ struct RecipeField {
 
     std::string_view id;     ///< in recipe.json
     std::string_view option; ///< "--lr X". A toggle that begins with "--no-" sets false. Empty: files alone have it
-    std::string_view title;  ///< of its control, made from its kind. Empty: the form has none, or one of its own
+    std::string_view title;  ///< title of its control. Empty: the form has none, or one of its own
     std::string_view help;   ///< begins with a lower-case letter
     Kind kind = Kind::Text;
     Section section = Section::Task;
     RecipeSlot (*slot)(Recipe& recipe);
     double minimum = 0, maximum = 0;               ///< of numbers
-    double step = 1;                               ///< of a control
+    double step = 1;                               ///< step of a control
     double usualMaximum = 0;                       ///< the end of a slider; 0: `maximum`
     std::vector<RecipeChoice> choices{};           ///< of Choice: the values. Of Text: those that a form offers
     std::string_view values{};                     ///< after `help` on the command line: how values are written
-    std::string_view uses{};                       ///< what uses the field: "gpt2". Empty: everything
+    std::string_view uses{};                       ///< the family that uses the field: "gpt2". Empty: all
     bool (*appliesTo)(const Task& task) = nullptr; ///< forms hide it for other tasks; null: it applies to all
     /// Whether it changes anything beside the other choices; forms grey it where not. Null: it always does.
     bool (*matters)(const Recipe& recipe) = nullptr;

@@ -32,8 +32,8 @@ public:
     MetricPoint advance();
     /// Writes a checkpoint, unless this step already has one.
     void save();
-    /// What happened to the files of the training run, which continues: the newest metrics cannot be written, as on a
-    /// full disk, or the folder was removed and is written again. None: nothing.
+    /// A problem with the files of the training run, which continues: the newest metrics cannot be written, as on a
+    /// full disk, or the folder was removed and is written again. None: no problem.
     std::optional<Failure> problem() const;
     /// Why the newest metrics are not in metrics.jsonl. None if all are.
     const std::optional<Failure>& metricsProblem() const { return metrics_->problem(); }

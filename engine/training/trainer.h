@@ -49,8 +49,8 @@ public:
         double loss = 0, gradientNorm = 0, learningRate = 0;
         bool isSkipped = false; ///< the gradients overflowed, so that the update was left out; the norm is then 0
     };
-    /// Runs all kernels of a step and of an evaluation once, because drivers compile them late. The parameters are of
-    /// no use afterwards. @param goesOn gets the share that is done before each piece; false ends it
+    /// Runs all kernels of a step and of an evaluation once, because drivers compile them late. Overwrites the
+    /// parameters. @param goesOn called with the share done before each piece; false ends it
     /// @return whether all have run
     bool warmUp(const std::function<bool(double)>& goesOn);
     /// Runs one step.
@@ -59,11 +59,10 @@ public:
     std::optional<LossScale> lossScale() const {
         return scalesLoss(recipe_.precision) ? std::optional(lossScale_) : std::nullopt;
     }
-    /// The share of the numbers in the gradients of activations that rounding to F16 turns into zeros, of those that
-    /// are not zero, for the next batch. Nothing is updated. @param scale of the loss  @throws Error unless the
-    /// precision is F16
+    /// The fraction of the nonzero gradients of activations that become zero when rounded to F16, for the next batch.
+    /// Nothing is updated. @param scale of the loss  @throws Error unless the precision is F16
     double vanishingGradients(double scale);
-    /// Replaces the learning rate from the next step on; no value: the rate of the schedule.
+    /// Replaces the learning rate from the next step on; none: the rate of the schedule.
     void setLearningRate(std::optional<double> rate) { rate_ = rate; }
 
     /// Measures the model. @param most largest number of examples, counted from the start of a finite split
@@ -82,8 +81,8 @@ public:
     /// Sets a gate for the following evaluations.
     /// @param site index into ModelStructure::sites  @param gate factor on the head's output: 0 removes it, 1 leaves it
     void setEvaluationGate(int site, int head, float gate);
-    /// What the model says of a batch of evaluationRows() examples, with the gates of evaluations. Valid until the next
-    /// evaluation.
+    /// Runs the model on a batch of evaluationRows() examples, with the gates of evaluations. The result is valid until
+    /// the next evaluation.
     Said say(const Batch& batch);
     int evaluationRows() const { return evaluationRows_; }           ///< examples that are measured at once
     const std::vector<NamedLoss>& losses() const { return losses_; } ///< of the model, without logits
@@ -99,7 +98,8 @@ public:
     /// Whether training does not change a parameter.
     bool isFrozen(const std::string& parameter) const;
     const std::vector<Named>& parameters() const { return parameters_; } ///< all of the model, including frozen ones
-    /// What resuming needs besides them: A and B of the adapters, "moment.NAME", "variance.NAME" and "loss_scale".
+    /// Tensors that resuming needs besides the parameters: A and B of the adapters, "moment.NAME", "variance.NAME" and
+    /// "loss_scale".
     const std::vector<Named>& states() const { return states_; }
     const std::vector<Adapter>& adapters() const { return adapters_; }
     void setStepsDone(int64_t steps) { stepsDone_ = steps; }
@@ -145,14 +145,14 @@ private:
     std::shared_ptr<Device> device_;
     std::unique_ptr<TensorStore> store_;
     std::vector<Named> parameters_, states_;
-    std::vector<Named> trained_;        ///< what the optimiser changes: parameters, and A and B of adapters
+    std::vector<Named> trained_;        ///< tensors that the optimiser changes: parameters, and A and B of adapters
     std::vector<std::string> averages_; ///< parameters that follow a running average: see AttentionFlow::averages
     std::vector<Adapter> adapters_;
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
     int evaluationRows_ = 1;
     std::vector<NamedLoss> losses_;
     int64_t stepsDone_ = 0;
-    int64_t builtStage_ = 0; ///< that of step_
+    int64_t builtStage_ = 0; ///< stage of step_
     std::optional<double> rate_;
     LossScale lossScale_;
     std::vector<float> openGates_, evaluationGates_; ///< gates of all layers, one after the other

@@ -32,7 +32,7 @@ struct Trainer::Loss {
 struct Trainer::Step {
     Loss loss;
     std::map<std::string, Tensor> outputs;
-    std::shared_ptr<Graph> updateGraph; ///< that of the loss unless gradients accumulate
+    std::shared_ptr<Graph> updateGraph; ///< the graph of the loss unless gradients accumulate
     std::map<std::string, Tensor> updateOutputs;
 };
 

@@ -19,11 +19,11 @@ enum class MemorySaving : uint8_t {
 
 /// The memory of a training step for activations and gradients, without parameters and optimiser states.
 struct TrainingMemory {
-    /// The same step with one saving turned off, or on.
+    /// A step with the setting of one saving inverted.
     struct Alternative {
         MemorySaving saving = MemorySaving::Checkpointing;
         bool isUsed = false; ///< by the recipe
-        uint64_t bytes = 0;  ///< of a step that uses it if the recipe does not, and the other way round
+        uint64_t bytes = 0;  ///< memory of a step in which this one saving is inverted
         bool operator==(const Alternative&) const = default;
     };
     uint64_t bytes = 0; ///< as the recipe asks: Trainer::arenaBytes()

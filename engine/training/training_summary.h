@@ -16,7 +16,7 @@ std::string trainingSummary(const std::string& path);
 /// new to it. @param path as above  @return empty if there is no recipe that can be read, or the task has none
 std::string trainedParameters(const std::string& path);
 
-/// What people call a model: "builtin:stories", or the title of a folder. @param path as StartingPoint::model
+/// The title of a model: "builtin:stories", or that of a folder. @param path as StartingPoint::model
 std::string titleOfModel(const std::string& path);
 
 /// A recipe that trains a model further: on its own task, if it was trained here, else on another.

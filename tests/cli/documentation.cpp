@@ -52,19 +52,6 @@ TEST_CASE("documentation: the manual pages are what the programs print", "[cli]"
     }
 }
 
-TEST_CASE("documentation: docs/command-line.md is what the programs print", "[cli]") {
-    const std::string document = contentsOf(fs::path(ATTN_SOURCE_DIR) / "docs/command-line.md");
-    for (const std::string& program : programs()) {
-        const std::string chapter = "\n" + outputOf(program, "--help=markdown");
-        INFO(fs::path(program).filename().string() << ": run ./dev docs and commit what it changes");
-        const size_t begin = document.find(chapter);
-        REQUIRE(begin != std::string::npos);
-        const size_t end = begin + chapter.size(); // and nothing of a former version follows
-        const bool isWhole = end == document.size() || document.compare(end, 4, "\n## ") == 0;
-        CHECK(isWhole);
-    }
-}
-
 TEST_CASE("help: train names the source of a task", "[cli]") {
     const std::string help = outputOf(ATTN_CLI_PROGRAM, "train --help");
     CHECK_THAT(help, CONTAINS("\nTasks:\n"));

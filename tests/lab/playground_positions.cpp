@@ -54,7 +54,7 @@ TEST_CASE("lab: the positions tab shows what the chosen part does, also beyond t
     CHECK(lab.find<QLabel>("positionTitle").text().contains("Sinusoidal"));
     choose(lab, "learned");
     REQUIRE(showsPosition(lab, "learned"));
-    CHECK(lab.waitFor([&] { return title.text().startsWith("Learned\n") && title.text().contains("not trained"); }));
+    CHECK(lab.waitFor([&] { return title.text().startsWith("Learned\n") && title.text().contains("initial values"); }));
     lab.find<QCheckBox>("compare").click(); // B is edited next
     CHECK(lab.waitFor([&] { return title.text().startsWith("B: Learned."); }));
     lab.find<QTabBar>("whichSpec").setCurrentIndex(0);

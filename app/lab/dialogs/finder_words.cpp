@@ -37,7 +37,8 @@ std::vector<Finder::Entry> Finder::words() {
     add(tr("Patch"), tr("A square of a picture that becomes one token."));
     add(tr("Pattern"), tr("All attention weights of one head: a row for each query and a column for each key."));
     add(tr("Perplexity"),
-        tr("Between how many equally likely tokens the model hesitates on average: 1 is a perfect prediction."));
+        tr("How many equally likely tokens the model is effectively choosing between, on average: 1 is a perfect "
+           "prediction."));
     add(tr("Picture"), tr("An image that a vision model reads. It is cut into patches."));
     add(tr("Precision"),
         tr("How many bits the numbers of a step of training have: 32, or 16, which take less memory and are "

@@ -100,7 +100,12 @@ private:
     std::optional<bool> tablesStandBeside_; ///< the large map, or below it
     QTreeWidget *heads_, *answers_;
     std::pair<std::shared_ptr<const Sequence>, std::shared_ptr<const Sequence>> aligned_;
-    std::vector<int> partners_; ///< [tokens of A] matching token of B; -1: none
+    std::vector<int> partners_;                           ///< [tokens of A] matching token of B; -1: none
+    std::vector<int> sourcePartners_;                     ///< [tokens of A's source] likewise
+    std::vector<int> partnersOfRows_, partnersOfColumns_; ///< of the maps on display
+    /// Those of the rows along the axis of a site's queries, or of its keys. Empty: the patterns do not have a row for
+    /// each token.
+    std::vector<int> partnersOf(int site, int Site::*stream, int rowsOfA, int rowsOfB) const;
     Divergences byHead_;
     std::array<std::shared_ptr<const void>, 4> counted_; ///< the patterns and the tokens that byHead_ belongs to
     FrontWatch* front_ = nullptr;

@@ -30,11 +30,11 @@ namespace {
 constexpr int kTextStart = 40; ///< characters of a text that the caption shows
 
 /// Numbers the token texts of both sequences. Equal texts get equal numbers, also where the models' token ids differ.
-std::pair<std::vector<int>, std::vector<int>> contents(const Sequence& a, const Sequence& b) {
+std::pair<std::vector<int>, std::vector<int>> contents(std::span<const TokenInfo> a, std::span<const TokenInfo> b) {
     std::map<QString, int> numbers;
-    const auto numbered = [&](const Sequence& sequence) {
+    const auto numbered = [&](std::span<const TokenInfo> tokens) {
         std::vector<int> result;
-        for (const QString& label : tokenLabels(&sequence))
+        for (const QString& label : tokenLabels(tokens))
             result.push_back(numbers.emplace(label, static_cast<int>(numbers.size())).first->second);
         return result;
     };
@@ -58,7 +58,8 @@ MatrixFigure patternFigure(const Snapshot& snapshot, const std::shared_ptr<const
                           : ComparePanel::tr("each pixel covers several tokens");
         return figure;
     }
-    figure.rowLabels = figure.columnLabels = tokenLabels(snapshot.sequence.get());
+    figure.rowLabels = tokenLabels(snapshot.queries(tile->site));
+    figure.columnLabels = tokenLabels(snapshot.keys(tile->site));
     figure.rowLabels.resize(static_cast<size_t>(tile->rows));
     figure.columnLabels.resize(static_cast<size_t>(tile->columns));
     return figure;
@@ -70,9 +71,24 @@ void ComparePanel::align() {
     const auto sequences = first_ ? std::pair(first_->sequence, second_.snapshot()->sequence) : decltype(aligned_){};
     if (sequences == std::exchange(aligned_, sequences)) return;
     partners_.clear();
+    sourcePartners_.clear();
     if (!sequences.first || !sequences.second) return;
-    const auto [a, b] = contents(*sequences.first, *sequences.second);
-    partners_ = alignTokens(a, b);
+    const auto aligned = [](std::span<const TokenInfo> first, std::span<const TokenInfo> second) {
+        const auto [a, b] = contents(first, second);
+        return alignTokens(a, b);
+    };
+    partners_ = aligned(sequences.first->tokens, sequences.second->tokens);
+    sourcePartners_ = aligned(sequences.first->source, sequences.second->source);
+}
+
+std::vector<int> ComparePanel::partnersOf(int site, int Site::*stream, int rowsOfA, int rowsOfB) const {
+    const Snapshot& second = *second_.snapshot();
+    if (!second.model || site >= second.model->siteCount()) return {};
+    const bool isOfSource = first_->model->readsSource && first_->model->site(site).*stream == 0;
+    const std::vector<int>& partners = isOfSource ? sourcePartners_ : partners_;
+    const auto rows = stream == &Site::queryStream ? second.queries(site).size() : second.keys(site).size();
+    const bool fits = std::ssize(partners) == rowsOfA && static_cast<size_t>(rowsOfB) == rows;
+    return fits ? partners : std::vector<int>();
 }
 
 QString ComparePanel::alignedText() const {
@@ -128,9 +144,9 @@ void ComparePanel::showMatrices(bool isOn) {
     difference.writesValues = true;
     difference.rowTitle = tr("query");
     difference.columnTitle = tr("key");
-    const bool isByToken = !a.rowLabels.empty() && !b.rowLabels.empty() &&
-                           partners_.size() == static_cast<size_t>(a.rows()) &&
-                           aligned_.second->tokens.size() == static_cast<size_t>(b.rows());
+    const std::vector<int>&rows = partnersOfRows_ = partnersOf(site, &Site::queryStream, a.rows(), b.rows()),
+          &columns = partnersOfColumns_ = partnersOf(site, &Site::keyStream, a.columns(), b.columns());
+    const bool isByToken = !a.rowLabels.empty() && !b.rowLabels.empty() && !rows.empty() && !columns.empty();
     const bool isAlike = one && another && one->leavesOutFirst == another->leavesOutFirst;
     if (!a.isEmpty() && isAlike && (isByToken || (a.rows() == b.rows() && a.columns() == b.columns()))) {
         std::vector<float> values;
@@ -145,13 +161,16 @@ void ComparePanel::showMatrices(bool isOn) {
             difference.note = tr("No token of A matches a token of B, so there is no difference to show.");
         else
             difference.setMatrix(a.rows(), a.columns(), std::move(values));
-        difference.rowLabels = a.rowLabels;
-        for (size_t token = 0; isByToken && token < partners_.size(); ++token)
-            if (partners_[token] >= 0)
-                if (const QString& other = b.rowLabels[static_cast<size_t>(partners_[token])];
-                    other != a.rowLabels[token])
-                    difference.rowLabels[token] = tr("%1 | %2", "tokens of A and B").arg(a.rowLabels[token], other);
-        difference.columnLabels = difference.rowLabels;
+        const auto both = [](std::vector<QString> own, std::span<const QString> others,
+                             const std::vector<int>& partners) {
+            for (size_t token = 0; token < partners.size(); ++token)
+                if (partners[token] >= 0)
+                    if (const QString& other = others[static_cast<size_t>(partners[token])]; other != own[token])
+                        own[token] = tr("%1 | %2", "tokens of A and B").arg(own[token], other);
+            return own;
+        };
+        difference.rowLabels = isByToken ? both(a.rowLabels, b.rowLabels, rows) : a.rowLabels;
+        difference.columnLabels = isByToken ? both(a.columnLabels, b.columnLabels, columns) : a.columnLabels;
     } else if (const ModelInfo& other = *second_.snapshot()->model;
                site >= other.siteCount() || number >= other.heads) {
         b.note = difference.note =
@@ -208,19 +227,26 @@ ComparePanel::Divergences ComparePanel::divergences() const {
     }
     const PatternGrid *a = first_->grid.get(), *b = second.grid.get();
     if (!a || !b || a->tiles.empty() || a->sites != b->sites || a->heads != b->heads) return all;
-    const PatternTile &one = a->tiles.front(), &other = b->tiles.front();
-    std::vector<int> partners;
-    if (one.isExact() && other.isExact() && static_cast<size_t>(one.rows) == partners_.size() &&
-        static_cast<size_t>(other.rows) == aligned_.second->tokens.size()) {
-        partners = partners_;
-    } else if (one.rows == other.rows) { // of pixels
-        partners.resize(static_cast<size_t>(one.rows));
-        std::iota(partners.begin(), partners.end(), 0);
+    const auto pixels = [](int count) {
+        std::vector<int> all(static_cast<size_t>(count));
+        std::iota(all.begin(), all.end(), 0);
+        return all;
+    };
+    for (int at = 0; at < std::ssize(a->tiles); ++at) {
+        const PatternTile &one = a->tiles[static_cast<size_t>(at)], &other = b->tiles[static_cast<size_t>(at)];
+        const int site = at / a->heads;
+        std::vector<int> rows, columns;
+        if (one.isExact() && other.isExact()) {
+            rows = partnersOf(site, &Site::queryStream, one.rows, other.rows);
+            columns = partnersOf(site, &Site::keyStream, one.columns, other.columns);
+        }
+        if ((rows.empty() || columns.empty()) && one.rows == other.rows && one.columns == other.columns) {
+            rows = pixels(one.rows);
+            columns = pixels(one.columns);
+        }
+        if (!rows.empty() && !columns.empty())
+            all.push_back({{site, at % a->heads}, patternDivergence(one, other, rows, columns)});
     }
-    for (int at = 0; at < std::ssize(a->tiles) && !partners.empty(); ++at)
-        all.push_back(
-            {{at / a->heads, at % a->heads},
-             patternDivergence(a->tiles[static_cast<size_t>(at)], b->tiles[static_cast<size_t>(at)], partners)});
     return all;
 }
 
@@ -283,20 +309,22 @@ void ComparePanel::say() {
 }
 
 std::optional<MatrixCell> ComparePanel::partnerOf(const MatrixCell& cell) const {
-    const auto of = [this](int token) { return partners_[static_cast<size_t>(token)]; };
-    if (std::max(cell.row, cell.column) >= std::ssize(partners_) || of(cell.row) < 0 || of(cell.column) < 0) return {};
-    return MatrixCell{of(cell.row), of(cell.column)};
+    const auto of = [](const std::vector<int>& partners, int token) {
+        return token < std::ssize(partners) ? partners[static_cast<size_t>(token)] : -1;
+    };
+    const MatrixCell partner{of(partnersOfRows_, cell.row), of(partnersOfColumns_, cell.column)};
+    return std::min(partner.row, partner.column) < 0 ? std::nullopt : std::optional(partner);
 }
 
 void ComparePanel::link(const std::optional<MatrixCell>& cell) {
     const bool isByToken = !a_.matrix->figure().rowLabels.empty() && !b_.matrix->figure().rowLabels.empty();
     std::optional<MatrixCell> inA = cell, inB = cell;
     if (cell && isByToken && sender() == b_.matrix) {
-        const auto of = [this](int token) {
-            const auto found = std::ranges::find(partners_, token);
-            return found == partners_.end() ? -1 : static_cast<int>(found - partners_.begin());
+        const auto of = [](const std::vector<int>& partners, int token) {
+            const auto found = std::ranges::find(partners, token);
+            return found == partners.end() ? -1 : static_cast<int>(found - partners.begin());
         };
-        inA = MatrixCell{of(cell->row), of(cell->column)};
+        inA = MatrixCell{of(partnersOfRows_, cell->row), of(partnersOfColumns_, cell->column)};
         if (std::min(inA->row, inA->column) < 0) inA.reset();
     } else if (cell && isByToken) {
         inB = partnerOf(*cell);

@@ -132,8 +132,8 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     quantity_->addItem(tr("Update-to-parameter ratio, by layer"), "update_ratios");
     bundled_ = named(new QCheckBox(tr("Curves that come with the model")), "bundledCurves",
                      tr("Curves that come with the model"),
-                     tr("Also show how the open model was trained and, of some models, how training went with one "
-                        "thing changed. They appear beside runs of the same task."));
+                     tr("Also show the training curves of the open model and, for some models, of variants of it. "
+                        "They appear beside runs of the same task."));
     bundled_->setChecked(true);
     bundled_->hide();
     moment_ = makeHintLabel("curvesMoment");

@@ -147,7 +147,7 @@ void StartPanel::makeTours(QVBoxLayout* column) {
 void StartPanel::makeContinue(QVBoxLayout* column) {
     column->addWidget(new Heading(TextSize::Title, tr("Learn, continue or open")));
     auto* row = new FlowLayout;
-    row->addWidget(card("startLearn", tr("&Learn\nnine short lessons"), tr("Show the list of lessons"),
+    row->addWidget(card("startLearn", tr("&Learn\nshort lessons"), tr("Show the list of lessons"),
                         [this] { emit lessonsAsked(); }));
     if (!offers_.lesson.isEmpty())
         row->addWidget(card("startLesson", tr("Continue the lesson\n%1").arg(withoutKeys(offers_.lesson)),

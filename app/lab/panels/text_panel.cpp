@@ -49,9 +49,10 @@ TextPanel::TextPanel(Workbench& bench, QWidget* parent)
         shade_, "textShade", tr("What the shading shows"),
         tr("Loss: how surprised the model is by the token. Entropy: how undecided it was before it. Rank: the token's "
            "place when all are sorted by probability."));
-    summary_->setToolTip(tr("Perplexity: between how many equally likely tokens the model hesitates on average; 1 is a "
-                            "perfect prediction. Loss: how surprised it is by the right token; 0 is a perfect "
-                            "prediction. A nat is its unit: 0.7 nats is a choice between two equally likely tokens."));
+    summary_->setToolTip(
+        tr("Perplexity: how many equally likely tokens the model is effectively choosing between, on average; 1 is a "
+           "perfect prediction. Loss: how surprised it is by the right token; 0 is a perfect "
+           "prediction. A nat is its unit: 0.7 nats is a choice between two equally likely tokens."));
     shade_->addItems({tr("Loss"), tr("Entropy"), tr("Rank"), tr("Attention of the head")});
     setChoiceKeys(*shade_, kShadeKeys);
     named(words_, "textWords", tr("Show whole words instead of tokens"),

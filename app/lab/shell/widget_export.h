@@ -41,7 +41,7 @@ struct Provenance {
     std::optional<RunOrigin> second{};  ///< that it is compared with
     std::optional<int> layer{}, head{}; ///< whose numbers they are
     QString site{};                     ///< of this head, as in the names of hooks
-    QString program{};                  ///< "Attention Lab 0.2.0"
+    QString program{};                  ///< "Attention Lab 0.3.0"
     QString device{};
 };
 

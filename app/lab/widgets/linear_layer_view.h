@@ -42,7 +42,7 @@ signals:
     void queryChanged();
 
 private:
-    /// Shows the maps of one layer. @return the largest change of its weight; no value: there is no input before
+    /// Shows the maps of one layer. @return the largest change of its weight; none: there is no input before
     std::optional<float> showLayer(size_t column, const std::vector<PlaygroundMap>& maps,
                                    const std::vector<PlaygroundMap>* before, const AttentionSpec& spec, int head);
 

@@ -240,9 +240,7 @@ void PositionView::showTitle() {
     const QString part = fromEngine(shown_->query.spec.part(Slot::Position).title);
     QString text =
         side_.isEmpty() ? part : tr("%1: %2. Choose A or B at the left to see the other one.").arg(side_, part);
-    if (shown_->isLearned)
-        text +=
-            '\n' + tr("Training sets the numbers of this part. These are not trained: training would start from them.");
+    if (shown_->isLearned) text += '\n' + tr("These are initial values. Training changes them.");
     title_->setText(text);
 }
 

@@ -58,8 +58,8 @@ struct BlockHooks {
     /// @return the same shape
     Tensor (*before)(BlockFlow& flow, PartValues values, Tensor x) = nullptr;
     Dense (*beforeReference)(const BlockReference& flow, PartValues values, const Dense& x) = nullptr;
-    /// Of a residual that moves rows between layers, so that the first ones of a decoder may look ahead: the last key
-    /// that a query may see. Null: a query may see those up to its own position.
+    /// For a residual that moves rows between layers, so that the first layers of a decoder may look ahead: the last
+    /// key that a query may see. Null: the query's own position.
     int64_t (*lastKey)(PartValues values, int64_t layer, int64_t query) = nullptr;
     /// How many layers a model with such a residual has at least; null: one.
     int64_t (*leastLayers)(PartValues values) = nullptr;

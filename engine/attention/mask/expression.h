@@ -16,7 +16,7 @@ class BitRow;
 struct MaskBand;
 struct Part;
 
-/// What the queries of a mask see, by the rule at one size and not by its spelling.
+/// The keys that queries see, worked out from the rule at one size and not from its spelling.
 enum class MaskSight : uint8_t {
     All,  ///< every key
     Past, ///< exactly their own position and those before it
@@ -41,7 +41,7 @@ public:
     static MaskExpression causal();
     /// A query sees the keys fewer than `reach` positions away.
     static MaskExpression within(int64_t reach);
-    /// What both masks show.
+    /// The keys that both masks show.
     MaskExpression operator&(const MaskExpression& other) const;
 
     /// The expression without needless brackets or blanks; it parses back to an equal expression.
@@ -59,7 +59,7 @@ public:
     /// The band around each query that is visible at any size, for masks that are intersections of bands; nothing for
     /// others.
     std::optional<MaskBand> band() const;
-    /// What the queries of all heads see. Terms that depend on the content are left out. @throws Error like row
+    /// The keys that the queries of all heads see. Leaves out terms that depend on the content. @throws Error like row
     MaskSight sight(MaskSize size) const;
 
     /// Sets the values of one term, in the order of Part::params.

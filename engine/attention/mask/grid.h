@@ -12,7 +12,8 @@ namespace attn {
 inline constexpr Param kRowsParam = wholeNumber("rows", "Rows", "Rows of patches in the picture", 1, 4);
 inline constexpr Param kColumnsParam = wholeNumber("cols", "Columns", "Columns of patches in the picture", 1, 4);
 
-/// Of parts that know a picture's grid: a vision model sets it to the number of its own tokens before the patches.
+/// A parameter of parts that know a picture's grid. A vision model sets it to the number of its tokens before the
+/// patches.
 inline constexpr std::string_view kLeading = "leading";
 inline constexpr Param kLeadingParam{kLeading,
                                      "Leading tokens",
@@ -23,7 +24,7 @@ inline constexpr Param kLeadingParam{kLeading,
                                      1,
                                      0};
 
-/// Of positions that know a picture's grid: the blocks in whose order the picture is written.
+/// Parameters of positions that know a picture's grid: the size of the blocks in which the picture is written.
 inline constexpr std::string_view kBlockHeight = "block_height", kBlockWidth = "block_width";
 inline constexpr Param kBlockHeightParam =
     wholeNumber(kBlockHeight, "Block height",
@@ -31,7 +32,7 @@ inline constexpr Param kBlockHeightParam =
 inline constexpr Param kBlockWidthParam = wholeNumber(
     kBlockWidth, "Block width", "Tokens in a row of the blocks that the text writes one after the other", 1, 1, 1024);
 
-/// Of masks with blocks of their own: whether these are the blocks in whose order the picture is written.
+/// A parameter of masks with blocks: whether the picture is written in these blocks.
 inline constexpr std::string_view kByBlock = "by_block";
 
 /// A picture whose patches form a sequence, row by row or block by block, after the leading tokens. Leading tokens see

@@ -11,12 +11,12 @@ namespace attn {
 struct Features {
     Tensor factors;   ///< [B,H,rows,F]; null: 1
     Tensor exponents; ///< [B,H,rows,F], or [B,H,rows,1] for all features alike; null: 0
-    /// Of keys: exponents grow with the position, so no product of two tensors holds the whole pattern.
+    /// Whether the exponents of keys grow with the position, so no product of two tensors holds the whole pattern.
     bool decays = false;
     /// No exponential of an exponent overflows, so that features and states can be shown as they are.
     bool isBounded = false;
 };
-/// @param areNew the keys are a step's own, which go on after those of earlier steps
+/// @param areNew the keys are a step's own, which follow those of earlier steps
 using FeaturesOfKeys = std::function<Features(Tensor keys, bool areNew)>;
 
 /// Attention by features, in time and memory linear in T: z is the sum over visible keys s of (a_t . b_s) v_s, divided
@@ -32,7 +32,7 @@ using FeaturesOfKeys = std::function<Features(Tensor keys, bool areNew)>;
 /// section 3
 void mixFeatures(AttentionFlow& flow, const Features& a, const FeaturesOfKeys& ofKeys, bool isNormalised);
 
-/// What views show of features: relative to the largest of their row where an exponential could overflow.
+/// The features as views show them: relative to the largest of their row where an exponential could overflow.
 Tensor shownFeatures(const Features& features);
 
 /// The largest along an axis, and the largest of each index of an axis and those before it. Nothing is learned through

@@ -40,7 +40,7 @@ public:
     bool operator==(const DependencyTree&) const = default;
 
     static constexpr int64_t kMostWords = 1024;
-    /// What inputs of a graph say of tokens outside of the tree.
+    /// The numbers that stand for tokens outside of the tree in the inputs of a graph.
     static constexpr int32_t kNoDepth = -1, kNoRelation = 1 << 20;
     /// The rows of those inputs for some tokens.
     /// @param first of these tokens  @param tokens their number T
@@ -75,7 +75,7 @@ int64_t treeEnd(const AttentionSpec& spec);
 /// Refuses a text in which words of a tree are missing. Tokens behind the tree have no position.
 /// @param tokens of the text  @param where names what is refused  @throws Error
 void requireWords(const DependencyTree& tree, int64_t tokens, std::string_view where);
-/// The same for the tree that a spec gives, if it gives one.
+/// requireWords() for the tree of a spec, if it has one.
 void requireWords(const AttentionSpec& spec, int64_t tokens, std::string_view where);
 
 } // namespace attn

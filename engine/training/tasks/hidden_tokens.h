@@ -20,7 +20,7 @@ inline constexpr Param kVocabularyParam{
     1,
     1000};
 
-/// What stands for a hidden token: in 80 % of cases the mask, in 10 % any other token, in 10 % the token itself.
+/// The token in place of a hidden one: in 80 % of cases the mask, in 10 % any other token, in 10 % the token itself.
 /// @param vocabulary number of tokens, the first of which are BERT's special ones
 /// @source Devlin et al. 2019, arXiv:1810.04805, section 3.1
 int32_t hiddenToken(int32_t token, int32_t mask, int vocabulary, Draws& draws);

@@ -42,7 +42,7 @@ public:
 
     /// A picture without augmentation. @param index below rowCount(), if that has a value
     virtual LabelledImage example(Split split, uint64_t index) const = 0;
-    /// The number of pictures in a split; no value: endless.
+    /// The number of pictures in a split; none: endless.
     virtual std::optional<uint64_t> rowCount(Split) const { return std::nullopt; }
     /// Training picture n, augmented with the settings of the task. Each pass over a finite split has another order.
     LabelledImage trainingExample(uint64_t n) const;

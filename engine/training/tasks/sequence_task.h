@@ -16,7 +16,7 @@ struct TaskSequence {
     std::vector<int32_t>
         identity{}; ///< examples with equal values are the same; empty: all tokens before the last answer
 
-    std::optional<Split> split{}; ///< of examples that are given; no value: equal ones are put into one split
+    std::optional<Split> split{}; ///< of examples that are given; none: equal ones are put into one split
 
     void add(int32_t token) { tokens.push_back(token); }
     void add(std::span<const int32_t> more) { tokens.insert(tokens.end(), more.begin(), more.end()); }

@@ -52,7 +52,7 @@ public:
     virtual Example example(Split split, uint64_t index) const = 0;
     /// The classes of a task that asks for them, in the order of their targets.
     virtual std::vector<std::string> labels() const { return {}; }
-    /// Of a task whose texts are pictures: how a picture is written. No value: they are none.
+    /// How a picture is written, for a task whose texts are pictures. None for other tasks.
     virtual std::optional<WrittenPicture> picture() const { return std::nullopt; }
     /// Whether texts with a class also have hidden tokens.
     virtual bool hidesTokens() const { return false; }
@@ -99,7 +99,7 @@ struct Task {
         ExactMatch, ///< share of examples with a right answer; successful at or above the level
         TokenMatch, ///< share of right targets; successful at or above the level
         Loss,       ///< mean cross-entropy on the validation split, in nats; successful at or below the level
-        Bits        ///< the same in bits: bits per dimension of a picture
+        Bits        ///< the loss in bits: bits per dimension of a picture
     };
 
     std::string_view id;         ///< "sort"
@@ -112,14 +112,14 @@ struct Task {
     std::string_view metricName = "exact match";
     double successLevel = 0.99;
     bool readsText = false;                       ///< needs TaskSettings::text
-    TextReadout readout = TextReadout::NextToken; ///< what targets are
+    TextReadout readout = TextReadout::NextToken; ///< the meaning of targets
     bool hasPrefix = false;                       ///< tokens before the first target see one another in both directions
     bool permutes = false; ///< predicts hidden tokens in an order of its own, which needs a query stream
-    /// Of a task that hides whole segments of a text, whose summaries a second stream makes of each alone: the segments
-    /// of every row. Null: the task hides none.
+    /// For a task that hides whole segments of a text, each of which a second stream reads alone: the segments of every
+    /// row. Null: the task hides none.
     Segments (*segments)(const TaskValues& values) = nullptr;
     bool readsData = false; ///< needs TaskSettings::data
-    /// Of a task that reads TaskSettings::data where it is given: what it learns from otherwise. Empty for others.
+    /// For a task that reads TaskSettings::data if it is given: the source of its examples otherwise. Empty for others.
     std::string_view withoutData{};
     bool hasSource = false;        ///< examples have a source, which an encoder reads
     bool splitsText = false;       ///< cuts the text as TaskSettings::tokens says

@@ -18,7 +18,7 @@ public:
     virtual ~PairSource() = default;
     /// A pair of a split. @param attempt draws another pair where there are endlessly many
     virtual TextPair at(Split split, uint64_t index, uint32_t attempt) const = 0;
-    /// The number of pairs in a finite split; no value: the split is endless.
+    /// The number of pairs in a finite split; none: the split is endless.
     virtual std::optional<uint64_t> count(Split split) const = 0;
 };
 
