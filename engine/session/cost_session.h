@@ -53,7 +53,7 @@ public:
     /// Sets the function that the session's thread calls after each new snapshot.
     void setListener(std::function<void()> listener);
     /// Blocks until the session has no work left. @return false on time-out
-    bool waitIdle(double timeoutSeconds = 60);
+    bool waitIdle(double timeoutSeconds = 600);
 
 private:
     class Worker;

@@ -39,7 +39,7 @@ public:
 
     /// Blocks until all posted commands are done, including generation. For tests and the command line.
     /// @return false on time-out
-    bool waitIdle(double timeoutSeconds = 60);
+    bool waitIdle(double timeoutSeconds = 600);
 
 private:
     class Worker;
