@@ -346,7 +346,7 @@ TEST_CASE("training from a model: one whose tokenizer cannot be read is refused"
     test::writeFile(folder.path() / "text.txt", std::string(2000, 'a'));
     Recipe recipe = suggestedRecipe(taskNamed("text"), (folder.path() / "model").string());
     recipe.settings.data.text = folder.path() / "text.txt";
-    recipe.settings.tokens = kModelTokens;
+    recipe.settings.data.tokens = kModelTokens;
     CHECK_THAT(sentenceOf([&] { Trainer(recipe, onOneThread()); }),
                CONTAINS("training writes tokens, but ") && CONTAINS("choose a model whose tokenizer"));
 }
