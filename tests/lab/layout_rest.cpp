@@ -1,7 +1,7 @@
 #include "app/lab/common/theme.h"
 #include "app/lab/panels/catalogue.h"
-#include "app/lab/panels/generate_panel.h"
 #include "app/lab/shell/workspaces.h"
+#include "app/lab/widgets/prompt_editor.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;

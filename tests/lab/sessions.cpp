@@ -3,9 +3,9 @@
 #include "tests/support/answers.h"
 
 #include "app/lab/models/branch_tree_model.h"
-#include "app/lab/panels/generate_panel.h"
 #include "app/lab/shell/launch_options.h"
 #include "app/lab/widgets/generated_text.h"
+#include "app/lab/widgets/prompt_editor.h"
 
 using namespace attn;
 

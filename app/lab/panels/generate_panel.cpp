@@ -8,22 +8,20 @@
 #include "app/lab/panels/prompt_suggestions.h"
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/generated_text.h"
+#include "app/lab/widgets/prompt_editor.h"
 #include "app/lab/widgets/token_chips.h"
-#include "app/lab/widgets/whole_lines.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/session_file.h"
 #include "app/lab/workbench/undo_commands.h"
 #include "engine/attention/position/dependency_tree.h"
 
 #include <QCheckBox>
-#include <QKeyEvent>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
-#include <QtMath>
 
 #include <algorithm>
 #include <array>
@@ -119,41 +117,6 @@ GivenText GeneratePanel::promptOf(const Snapshot& snapshot) {
 GivenText GeneratePanel::typedPrompt() const {
     return {
         .text = prompt_->toPlainText().toStdString(), .second = second_->text().toStdString(), .parents = typedTree()};
-}
-
-PromptEditor::PromptEditor(QWidget* parent) : LimitedEditor(static_cast<int>(kMostPromptBytes), parent) {
-    setUndoRedoEnabled(false);
-    setTabChangesFocus(true);
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
-}
-
-QSize PromptEditor::sizeHint() const { return {240, heightOfLines(*this, *document(), 3)}; }
-
-QSize PromptEditor::minimumSizeHint() const { return {120, heightOfLines(*this, *document(), 2)}; }
-
-void PromptEditor::resizeEvent(QResizeEvent* event) {
-    const int spare = spareBelowLines(*this, *document());
-    // To set the margins lays out the bars again, even if nothing changes. A text that fits without a bar and not
-    // beside it would then call this function without end.
-    if (std::exchange(spare_, spare) != spare) setViewportMargins(0, 0, 0, spare);
-    LimitedEditor::resizeEvent(event);
-}
-
-bool PromptEditor::event(QEvent* event) {
-    if (event->type() == QEvent::ShortcutOverride) {
-        const auto* key = static_cast<QKeyEvent*>(event);
-        if (key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo)) {
-            event->ignore();
-            return false;
-        }
-    }
-    return LimitedEditor::event(event);
-}
-
-void PromptEditor::keyPressEvent(QKeyEvent* event) {
-    const bool isReturn = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
-    if (isReturn && (event->modifiers() & Qt::ControlModifier)) return emit runRequested();
-    LimitedEditor::keyPressEvent(event);
 }
 
 GeneratePanel::GeneratePanel(Workbench& bench, QWidget* parent) : Panel(bench, parent), hider_(bench) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/lab/widgets/limited_editor.h"
 #include "app/lab/workbench/hidden_words.h"
 #include "app/lab/workbench/panel.h"
 
@@ -20,31 +19,10 @@ class QSpinBox;
 namespace attn {
 
 class GeneratedText;
+class PromptEditor;
 class PromptSuggestions;
 class TokenChips;
 struct SessionDocument;
-
-/// Editor of the prompt. It leaves undo and redo to the window, which also undoes branches and gates.
-class PromptEditor : public LimitedEditor {
-    Q_OBJECT
-
-public:
-    explicit PromptEditor(QWidget* parent = nullptr);
-
-    QSize sizeHint() const override;        ///< three lines
-    QSize minimumSizeHint() const override; ///< two lines
-
-signals:
-    void runRequested();
-
-protected:
-    bool event(QEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
-
-private:
-    int spare_ = 0; ///< pixels below the last whole line
-};
 
 /// Shows the prompt with its tokens, the buttons that generate, and the text shaded by probability. A model that fills
 /// in hidden words reads a second text, and a click on a word hides it.
