@@ -83,7 +83,9 @@ std::span<const Op* const> opCatalogue() {
                                      &kBucketAttentionGradient,
                                      &kClusterAttention,
                                      &kClusterAttentionGradient,
-                                     &kChannelMean};
+                                     &kChannelMean,
+                                     &kScan,
+                                     &kScanGradient};
     return kOps;
 }
 

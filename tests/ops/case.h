@@ -6,6 +6,7 @@
 #include "engine/ops/channel_mean.h"
 #include "engine/ops/cluster_attention.h"
 #include "engine/ops/ops.h"
+#include "engine/ops/scan.h"
 #include "tests/support/catch.h"
 
 namespace attn::test {
@@ -56,6 +57,15 @@ BucketAttentionInputs bucketCase(Case& test, int64_t most);
 ClusterAttentionInputs clusterCase(Case& test, int64_t most, bool isCausal);
 /// The same with sphereOf(q, k) as an input: a sum over rows is another kernel.
 ClusterAttentionInputs clusterCaseOnSphere(Case& test, int64_t most, bool isCausal);
+
+/// A recurrent network of any kind over up to `most` rows; often some of them do not count.
+Scanned scanCase(Case& test, int64_t most);
+/// All numbers of several tensors in one.
+Tensor together(std::span<const Tensor> tensors);
+/// Cases of the ops that read sequences row after row, for the device's sweep.
+void addSequenceBuilders(std::map<std::string, Builder>& all);
+/// The same for the sweep of gradients.
+void addSequenceGradients(std::map<std::string, Builder>& all);
 
 /// Cases of the ops of gradients and training.
 void addTrainingBuilders(std::map<std::string, Builder>& all);

@@ -44,7 +44,8 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "argmax",
                                              "sort_order",
                                              "inverse_order",
-                                             "largest_columns"};
+                                             "largest_columns",
+                                             "scan_gradient"};
 
 std::map<std::string, Builder> gradientBuilders() {
     std::map<std::string, Builder> all;
@@ -120,6 +121,7 @@ std::map<std::string, Builder> gradientBuilders() {
                  crossEntropy(t.real("logits", {6, 5}), targets, t.real("weights", {6}), randomSize(2) == 1 ? 0 : 0.2));
     };
     all["dropout"] = [](Case& t) { t.expect("y", dropout(t.real("x", {5, 9}), 0.4, 3)); };
+    addSequenceGradients(all);
     for (const auto& [name, build] : tensorCases(7))
         if (!kWithoutGradient.contains(name)) all[name] = [build = build](Case& t) { t.expect("y", build(t)); };
     return all;

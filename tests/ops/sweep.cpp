@@ -270,6 +270,7 @@ std::map<std::string, Builder> attn::test::allBuilders() {
         t.expect("out", tensorStatistics(t.real("x", {T, randomSize(60), randomSize(90)}), rows));
     };
     addTrainingBuilders(all);
+    addSequenceBuilders(all);
     for (const auto& [name, build] : tensorCases(40))
         all[name] = [build = build](Case& t) { t.expect("out", build(t)); };
     return all;

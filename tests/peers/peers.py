@@ -39,6 +39,10 @@ class Ours:
         """What a measurement prints with --json, by name."""
         return json.loads(output_of([self.program, *arguments, "--json"]))
 
+    def operation(self, name):
+        """Milliseconds of an operation by bench_ops, which lies beside attention-cli."""
+        return json.loads(output_of([os.path.join(os.path.dirname(self.program), "bench_ops"), name]))[name]
+
     def device(self):
         """The device that it uses: its name, and "software" or what kind of graphics card it is."""
         return next(device for device in self("devices") if device["default"])
@@ -188,6 +192,9 @@ class Bench:
     def ours(self, *arguments):
         return self.alone(lambda: self.ours_(*arguments))
 
+    def operation(self, name):
+        return self.alone(lambda: self.ours_.operation(name))
+
     def peer(self, what, **arguments):
         return self.peer_(what, **arguments)
 
@@ -231,6 +238,16 @@ def attention(bench):
     bench.add(f"{name}, forward and backward", "ms", ours[f"{name}, backward too"], peer["both ms"])
 
 
+OPERATIONS = {"lstm": "LSTM layer, B 32, T 128, width 256, forward and backward"}
+
+
+def operation(name):
+    def measure(bench):
+        bench.add(OPERATIONS[name], "ms", bench.operation(name), bench.peer("operation", name=name)["ms"])
+
+    return measure
+
+
 def gpt2(bench):
     ours = bench.ours("bench", "--only", "gpt2")
     peer = bench.peer("gpt2")
@@ -261,7 +278,7 @@ def bandwidth_of_decoding(bench, ours):
 
 
 MEASUREMENTS = {"train-A": training("A"), "train-B": training("B"), "train-C": training("C"), "train-ViT": training("ViT"),
-                "matmul": matmul, "attention": attention, "gpt2": gpt2}
+                "matmul": matmul, "attention": attention, "gpt2": gpt2, **{name: operation(name) for name in OPERATIONS}}
 
 # Time against length, of our program only.
 LENGTHS = [256 << n for n in range(7)]

@@ -44,6 +44,21 @@ def causal_attention():
     return {"forward ms": median(seconds_of(forward, 5)) * 1e3, "both ms": median(seconds_of(both, 5)) * 1e3}
 
 
+def lstm():
+    network, x = torch.nn.LSTM(256, 256, batch_first=True), torch.randn(32, 128, 256, requires_grad=True)
+    return lambda: network(x)[0], [x, *list(network.parameters())[:3]]  # both biases have one gradient
+
+
+def learning(build):
+    """Seconds of a result and its gradients, the median of several."""
+    forward, sources = build()
+    direction = torch.randn(forward().shape)
+    return {"ms": median(seconds_of(lambda: torch.autograd.grad(forward(), sources, direction), 9)) * 1e3}
+
+
+OPERATIONS = {"lstm": lstm}
+
+
 class Gpt2:
     """A model of GPT-2 small's shape with random parameters, which keeps the keys and values of the tokens before."""
 
@@ -139,7 +154,8 @@ class Worker:
                     "one row": self.model.one_row.__name__}
 
     def answer(self, what, **arguments):
-        return {"matmul": matmul, "attention": causal_attention, "gpt2": self.gpt2, "train": self.train}[what](**arguments)
+        return {"matmul": matmul, "attention": causal_attention, "gpt2": self.gpt2, "train": self.train,
+                "operation": lambda name: learning(OPERATIONS[name])}[what](**arguments)
 
 
 def use_card():

@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+"""Writes ops/*.safetensors: operations that read sequences, with their gradients, computed by PyTorch in float64.
+
+Each file holds inputs by name, results as "out NAME", the factors of the results in the loss as "direction NAME", and the gradients of
+that loss as "d NAME". Random numbers are those of the files, as rounded to float32. Made with PyTorch 1.13.0.
+"""
+import pathlib
+
+import numpy as np
+import torch
+
+import safetensors_file
+
+HERE = pathlib.Path(__file__).parent / "ops"
+
+
+class Case:
+    """Inputs with gradients, and results."""
+
+    def __init__(self, seed):
+        self.random, self.inputs, self.tensors = np.random.RandomState(seed), {}, {}
+
+    def numbers(self, *shape, scale=1.0):
+        return torch.tensor(self.random.normal(0, scale, shape).astype(np.float32)).double()
+
+    def real(self, name, *shape, scale=1.0):
+        self.inputs[name] = self.numbers(*shape, scale=scale).requires_grad_()
+        return self.inputs[name]
+
+    def integers(self, name, values):
+        self.tensors[name] = torch.tensor(values, dtype=torch.float32)  # the reader knows only real numbers
+
+    def write(self, file, results):
+        directions = {name: self.numbers(*result.shape) for name, result in results.items()}
+        loss = sum((result * directions[name]).sum() for name, result in results.items())
+        gradients = torch.autograd.grad(loss, list(self.inputs.values()))
+        tensors = dict(self.inputs)
+        tensors |= {f"out {name}": result for name, result in results.items()}
+        tensors |= {f"direction {name}": direction for name, direction in directions.items()}
+        tensors |= {f"d {name}": gradient for name, gradient in zip(self.inputs, gradients)}
+        self.tensors |= {name: tensor.detach().float() for name, tensor in tensors.items()}
+        safetensors_file.write(HERE / f"{file}.safetensors", self.tensors)
+
+
+def recurrent(kind, lengths):
+    """torch.nn.RNN, LSTM or GRU with all biases, over sequences of which some end early."""
+    B, T, C, W = 3, 7, 4, 5
+    case = Case(11)
+    network = getattr(torch.nn, kind)(C, W, batch_first=True).double()
+    for name, parameter in network.named_parameters():
+        parameter.data = case.numbers(*parameter.shape, scale=0.5)
+        case.inputs[name.replace("_l0", "")] = parameter
+    x, h = case.real("x", B, T, C), case.real("h", B, W)
+    state = (h[None], case.real("c", B, W)[None]) if kind == "LSTM" else h[None]
+    case.integers("lengths", lengths)
+    packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+    out, last = network(packed, state)
+    hidden, _ = torch.nn.utils.rnn.pad_packed_sequence(out, batch_first=True, total_length=T)
+    results = {"hidden": hidden, "state": (last[0] if kind == "LSTM" else last)[0]}
+    if kind == "LSTM":
+        results["cell"] = last[1][0]
+    case.write(kind.lower(), results)
+
+
+HERE.mkdir(exist_ok=True)
+for kind in ("RNN", "LSTM", "GRU"):
+    recurrent(kind, [5, 7, 2])

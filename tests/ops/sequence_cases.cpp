@@ -1,0 +1,86 @@
+#include "engine/ops/gradient.h"
+#include "engine/ops/tensor_ops.h"
+#include "tests/ops/case.h"
+
+#include <array>
+
+namespace attn::test {
+namespace {
+
+/// How many rows of each sequence count, or none if all do; some numbers are too small or too large.
+Tensor someLengths(Case& t, int64_t B, int64_t T) {
+    if (randomSize(2) == 1) return {};
+    const Tensor lengths = t.integers("lengths", {B}, T + 3);
+    for (double& length : t.values["lengths"]) length -= 1;
+    return lengths;
+}
+
+/// Expects the gradients of a sum of the results by some sources.
+void expectGradients(Case& t, Tensor result, const std::map<std::string, Tensor>& sources) {
+    const Tensor loss = sum(multiply(result, t.real("direction", result.shape())));
+    std::vector<Tensor> list;
+    for (const auto& [name, source] : sources)
+        if (source) list.push_back(source);
+    const std::vector<Tensor> gradients = gradient(loss, list);
+    size_t next = 0;
+    for (const auto& [name, source] : sources)
+        if (source) t.expect("d " + name, gradients[next++]);
+}
+
+/// The inputs of a node of the graph by their names, as far as they are inputs of the graph.
+std::map<std::string, Tensor> sourcesOf(const Case& t) {
+    std::map<std::string, Tensor> sources;
+    for (uint32_t id = 0; id < t.graph->size(); ++id)
+        if (t.graph->node(id).kind == NodeKind::Input && t.graph->node(id).outputs[0].dtype == DType::F32)
+            sources[t.graph->node(id).name] = {t.graph.get(), id, 0};
+    return sources;
+}
+
+} // namespace
+
+Tensor together(std::span<const Tensor> tensors) {
+    std::vector<Tensor> flat;
+    for (const Tensor& tensor : tensors)
+        if (tensor) flat.push_back(reshape(tensor, {tensor.shape().elements()}));
+    return concatenate(flat, 0);
+}
+
+Scanned scanCase(Case& t, int64_t most) {
+    const auto kind = static_cast<Recurrence>(randomSize(3) - 1);
+    const int64_t count = kind == Recurrence::Lstm ? 4 : kind == Recurrence::Gru ? 3 : 1;
+    const int64_t B = randomSize(9), T = randomSize(most), W = randomSize(most);
+    ScanInputs in{.gates = t.real("x", {B, T, count * W}),
+                  .recurrent = t.real("r", {count * W, W}, {}, 0.3),
+                  .state = t.real("h", {B, W})};
+    if (kind == Recurrence::Lstm) in.cell = t.real("c", {B, W});
+    if (kind == Recurrence::Gru && randomSize(2) == 1) in.bias = t.real("b", {W});
+    in.lengths = someLengths(t, B, T);
+    return scan(kind, in);
+}
+
+void addSequenceBuilders(std::map<std::string, Builder>& all) {
+    all["scan"] = [](Case& t) {
+        const Scanned out = scanCase(t, 20);
+        t.expect("hidden", out.hidden);
+        t.expect("state", out.state);
+        if (out.cell) t.expect("cell", out.cell);
+        const uint32_t kept = out.cell ? 3 : 2; // the last output, which only the gradient reads
+        if (t.graph->node(out.hidden.node).outputs.size() > kept)
+            t.expect("kept", {out.hidden.graph, out.hidden.node, kept});
+    };
+    all["scan_gradient"] = [](Case& t) {
+        const Scanned out = scanCase(t, 20);
+        const std::map<std::string, Tensor> sources = sourcesOf(t);
+        expectGradients(t, together(std::array{out.hidden, out.state, out.cell}), sources);
+    };
+}
+
+void addSequenceGradients(std::map<std::string, Builder>& all) {
+    all["scan"] = [](Case& t) {
+        const Scanned out = scanCase(t, 6);
+        t.expect("y",
+                 together(randomSize(3) == 1 ? std::vector{out.state} : std::vector{out.hidden, out.state, out.cell}));
+    };
+}
+
+} // namespace attn::test

@@ -1,0 +1,145 @@
+#include "engine/ops/tensor_ops.h"
+#include "tests/ops/on_host.h"
+
+#include <limits>
+
+using namespace attn;
+using namespace attn::test;
+
+// What models rely on where sequences come in parts, end early, or run beside others: the same bits, not nearly the
+// same numbers (decision 0073).
+
+namespace {
+
+/// Which part of the rows [B,T,C] of a sequence operation a case runs.
+struct Part {
+    int64_t b = 0, B = 3, t = 0, T = 9;
+};
+
+/// Numbers of a whole, of which cases take parts.
+class Whole {
+public:
+    explicit Whole(Shape shape) : shape_(std::move(shape)) {
+        Case t;
+        t.real("x", shape_);
+        values_ = t.values.at("x");
+    }
+    /// An input of the sequences and rows of a part. Tensors [B,C] have no rows.
+    Tensor input(Case& t, const std::string& name, const Part& part) const {
+        std::vector<int64_t> extents = shape_.extents();
+        const bool hasRows = extents.size() == 3;
+        const int64_t columns = shape_.columns(), rows = hasRows ? shape_[1] : 1;
+        extents[0] = part.B;
+        if (hasRows) extents[1] = part.T;
+        std::vector<double>& to = t.values[name];
+        for (int64_t b = part.b; b < part.b + part.B; ++b)
+            for (int64_t row = hasRows ? part.t : 0; row < (hasRows ? part.t + part.T : 1); ++row)
+                to.insert(to.end(), values_.begin() + (b * rows + row) * columns,
+                          values_.begin() + (b * rows + row + 1) * columns);
+        return t.graph->input(name, {.shape = Shape(extents)});
+    }
+
+private:
+    Shape shape_;
+    std::vector<double> values_;
+};
+
+/// The rows of some sequences of a result [B,T,C], or [B,C] with T = 1.
+std::vector<float> rowsOf(const std::vector<float>& all, int64_t C, int64_t T, const Part& part) {
+    std::vector<float> rows;
+    for (int64_t b = part.b; b < part.b + part.B; ++b)
+        rows.insert(rows.end(), all.begin() + (b * T + part.t) * C, all.begin() + (b * T + part.t + part.T) * C);
+    return rows;
+}
+
+/// A recurrent network on a part of its sequences.
+class Network {
+public:
+    explicit Network(Recurrence kind)
+        : kind_(kind), gates_(kind == Recurrence::Lstm  ? 4
+                              : kind == Recurrence::Gru ? 3
+                                                        : 1),
+          x_({3, 9, gates_ * kWidth}), recurrent_({1, gates_ * kWidth, kWidth}), state_({3, kWidth}),
+          cell_({3, kWidth}) {}
+    static constexpr int64_t kWidth = 37;
+
+    /// @param from results of a run of the rows before; null for the beginning  @param lengths empty: all rows count
+    Results run(const Part& part, const Results* from = nullptr, std::vector<double> lengths = {},
+                double beyond = 0) const {
+        host::Pool pool(2);
+        Case t;
+        ScanInputs in{.gates = x_.input(t, "x", part)};
+        const Tensor matrix = recurrent_.input(t, "r", {.b = 0, .B = 1, .t = 0, .T = gates_ * kWidth});
+        in.recurrent = reshape(matrix, {gates_ * kWidth, kWidth});
+        in.state = state_.input(t, "h", part);
+        if (kind_ == Recurrence::Lstm) in.cell = cell_.input(t, "c", part);
+        if (from != nullptr)
+            for (const auto& [name, result] : {std::pair{"h", "state"}, {"c", "cell"}})
+                if (from->contains(result)) t.values[name] = {from->at(result).begin(), from->at(result).end()};
+        if (!lengths.empty()) {
+            for (int64_t b = 0; b < part.B; ++b)
+                for (auto row = static_cast<int64_t>(lengths[static_cast<size_t>(b)]); row < part.T; ++row)
+                    std::fill_n(t.values["x"].begin() + (b * part.T + row) * gates_ * kWidth, gates_ * kWidth, beyond);
+            t.values["lengths"] = lengths;
+            in.lengths = t.graph->input("lengths", {.shape = {part.B}, .dtype = DType::I32});
+        }
+        const Scanned out = scan(kind_, in);
+        t.expect("hidden", out.hidden);
+        t.expect("state", out.state);
+        if (out.cell) t.expect("cell", out.cell);
+        return runOnHost(t, pool);
+    }
+
+private:
+    Recurrence kind_;
+    int64_t gates_;
+    Whole x_, recurrent_, state_, cell_;
+};
+
+constexpr std::array kNetworks{Recurrence::Elman, Recurrence::Lstm, Recurrence::Gru};
+
+} // namespace
+
+TEST_CASE("scan: a sequence has the same bits alone and beside others", "[ops][host]") {
+    for (const Recurrence kind : kNetworks) {
+        const Network network(kind);
+        const Results all = network.run({});
+        for (int64_t b = 0; b < 3; ++b) {
+            const Part one{.b = b, .B = 1};
+            const Results alone = network.run(one);
+            CHECK(alone.at("hidden") == rowsOf(all.at("hidden"), Network::kWidth, 9, one));
+            CHECK(alone.at("state") == rowsOf(all.at("state"), Network::kWidth, 1, {.b = b, .B = 1, .T = 1}));
+        }
+    }
+}
+
+TEST_CASE("scan: a sequence has the same bits whole and in parts, each from the last state of the one before",
+          "[ops][host]") {
+    for (const Recurrence kind : kNetworks) {
+        const Network network(kind);
+        const Results all = network.run({});
+        Results before = network.run({.t = 0, .T = 4});
+        for (const Part& part : {Part{.t = 4, .T = 1}, Part{.t = 5, .T = 4}}) {
+            before = network.run(part, &before);
+            CHECK(before.at("hidden") == rowsOf(all.at("hidden"), Network::kWidth, 9, part));
+        }
+        CHECK(before.at("state") == all.at("state"));
+    }
+}
+
+TEST_CASE("scan: rows beyond a sequence's length change nothing, whatever they hold", "[ops][host]") {
+    for (const Recurrence kind : kNetworks) {
+        const Network network(kind);
+        const Results padded = network.run({}, nullptr, {4, 0, 9}, std::numeric_limits<double>::quiet_NaN());
+        const std::array<int64_t, 3> lengths{4, 0, 9};
+        for (int64_t b = 0; b < 3; ++b) {
+            const int64_t length = lengths[static_cast<size_t>(b)];
+            const Part beyond{.b = b, .B = 1, .t = length, .T = 9 - length}, state{.b = b, .B = 1, .T = 1};
+            CHECK(std::ranges::all_of(rowsOf(padded.at("hidden"), Network::kWidth, 9, beyond),
+                                      [](float value) { return value == 0; }));
+            if (length == 0) continue;
+            const Results alone = network.run({.b = b, .B = 1, .T = length});
+            CHECK(alone.at("state") == rowsOf(padded.at("state"), Network::kWidth, 1, state));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+// Times operations that read sequences, for `./dev bench peers` to compare with PyTorch's.
+//
+// usage: bench_ops NAME...     prints one line of JSON: milliseconds by name
+
+#include "engine/ops/gradient.h"
+#include "engine/ops/scan.h"
+#include "engine/ops/tensor_ops.h"
+#include "engine/runtime/gpu_executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <random>
+
+using namespace attn;
+
+namespace {
+
+/// A graph and what is computed of it.
+struct Work {
+    std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+    std::map<std::string, Tensor> outputs;
+
+    Tensor parameter(const std::string& name, Shape shape) { return graph->parameter(name, std::move(shape)); }
+    /// Asks for a result and the gradients of its product with other numbers.
+    void learn(Tensor y, std::initializer_list<Tensor> sources) {
+        const std::vector<Tensor> list(sources);
+        const std::vector<Tensor> gradients = gradient(sum(multiply(y, parameter("direction", y.shape()))), list);
+        outputs["y"] = y;
+        for (size_t i = 0; i < list.size(); ++i) outputs["d" + std::to_string(i)] = gradients[i];
+    }
+};
+
+/// A layer with projections of its input: B 32, T 128, width 256.
+void lstm(Work& work) {
+    constexpr int64_t B = 32, T = 128, W = 256;
+    const Tensor x = work.parameter("x", {B, T, W}), w = work.parameter("w", {4 * W, W}),
+                 b = work.parameter("b", {4 * W}), r = work.parameter("r", {4 * W, W});
+    const Tensor none = fill(*work.graph, {B, W}, 0);
+    const Scanned out =
+        scan(Recurrence::Lstm, {.gates = matmul(x, w, {.bias = b}), .recurrent = r, .state = none, .cell = none});
+    work.learn(out.hidden, {x, w, b, r});
+}
+
+/// Milliseconds of one run: the median of several.
+double measure(Device& device, const Work& work) {
+    constexpr int kRuns = 9;
+    TensorStore store(device);
+    const auto plan = compile(work.graph, work.outputs);
+    std::vector<std::pair<std::string, Shape>> operands;
+    for (const PlannedTensor& tensor : plan->tensors)
+        if (tensor.home == Home::Parameter) operands.emplace_back(tensor.name, tensor.type.shape);
+    store.reserve(operands);
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal(0, 0.1f);
+    for (const auto& [name, shape] : operands)
+        store.write(name, [&](int64_t, std::span<float> rows) {
+            for (float& value : rows) value = normal(random);
+        });
+    GpuExecutor executor(device, store, plan);
+    executor.run({});
+    std::vector<double> elapsedMs;
+    for (int i = 0; i < kRuns; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        executor.run({});
+        elapsedMs.push_back(
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    }
+    std::ranges::nth_element(elapsedMs, elapsedMs.begin() + kRuns / 2);
+    return elapsedMs[kRuns / 2];
+}
+
+} // namespace
+
+int main(int count, char** names) {
+    const std::map<std::string, std::function<void(Work&)>> all{{"lstm", lstm}};
+    Device device{DeviceChoice()};
+    std::string json;
+    for (int i = 1; i < count; ++i) {
+        const auto found = all.find(names[i]);
+        if (found == all.end()) return 2;
+        Work work;
+        found->second(work);
+        json += fmt::format("{}\"{}\": {:.4f}", json.empty() ? "" : ", ", names[i], measure(device, work));
+    }
+    fmt::print("{{{}}}\n", json);
+    return 0;
+}
