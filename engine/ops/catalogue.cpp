@@ -85,7 +85,10 @@ std::span<const Op* const> opCatalogue() {
                                      &kClusterAttentionGradient,
                                      &kChannelMean,
                                      &kScan,
-                                     &kScanGradient};
+                                     &kScanGradient,
+                                     &kConvolve,
+                                     &kConvolveInputGradient,
+                                     &kConvolveWeightGradient};
     return kOps;
 }
 

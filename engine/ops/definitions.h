@@ -26,6 +26,6 @@ extern const Op kBlockAttention, kBlockAttentionGradient, kBlockAttentionBiasGra
     kBucketAttentionGradient, kClusterAttention, kClusterAttentionGradient, kChannelMean;
 
 // For sequences that are read row after row.
-extern const Op kScan, kScanGradient;
+extern const Op kScan, kScanGradient, kConvolve, kConvolveInputGradient, kConvolveWeightGradient;
 
 } // namespace attn

@@ -62,6 +62,21 @@ def recurrent(kind, lengths):
     case.write(kind.lower(), results)
 
 
+def convolutions():
+    """torch.nn.functional.conv1d and conv2d; ours have channels last."""
+    case, results = Case(12), {}
+    for name, channels, outputs, groups, axes in (
+            ("dense", 3, 6, 1, [(9, 3, 2, 1, 1)]), ("groups", 4, 6, 2, [(9, 3, 1, 2, 2)]), ("depthwise", 5, 5, 5, [(9, 4, 1, 1, 3)]),
+            ("image", 3, 4, 1, [(7, 3, 2, 1, 1), (6, 2, 1, 2, 0)]), ("depthwise image", 6, 6, 6, [(5, 3, 1, 1, 1), (8, 3, 2, 1, 1)])):
+        rows, taps, stride, dilation, padding = zip(*axes)
+        x, w = case.real(f"{name} x", 2, *rows, channels), case.real(f"{name} w", outputs, channels // groups, *taps)
+        convolve = torch.nn.functional.conv1d if len(axes) == 1 else torch.nn.functional.conv2d
+        y = convolve(x.movedim(-1, 1), w, case.real(f"{name} b", outputs), stride, padding, dilation, groups).movedim(1, -1)
+        results[name] = y[:, :rows[0]] if name == "depthwise" else y  # causal: zeros before the rows alone
+    case.write("convolutions", results)
+
+
 HERE.mkdir(exist_ok=True)
 for kind in ("RNN", "LSTM", "GRU"):
     recurrent(kind, [5, 7, 2])
+convolutions()

@@ -5,6 +5,7 @@
 #include "engine/ops/bucket_attention.h"
 #include "engine/ops/channel_mean.h"
 #include "engine/ops/cluster_attention.h"
+#include "engine/ops/convolve.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/scan.h"
 #include "tests/support/catch.h"
@@ -60,6 +61,8 @@ ClusterAttentionInputs clusterCaseOnSphere(Case& test, int64_t most, bool isCaus
 
 /// A recurrent network of any kind over up to `most` rows; often some of them do not count.
 Scanned scanCase(Case& test, int64_t most);
+/// A convolution of one or two axes of up to `most` rows, in groups of any kind.
+Tensor convolveCase(Case& test, int64_t most);
 /// All numbers of several tensors in one.
 Tensor together(std::span<const Tensor> tensors);
 /// Cases of the ops that read sequences row after row, for the device's sweep.

@@ -45,7 +45,9 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "sort_order",
                                              "inverse_order",
                                              "largest_columns",
-                                             "scan_gradient"};
+                                             "scan_gradient",
+                                             "convolve_input_gradient",
+                                             "convolve_weight_gradient"};
 
 std::map<std::string, Builder> gradientBuilders() {
     std::map<std::string, Builder> all;

@@ -58,6 +58,30 @@ Scanned scanCase(Case& t, int64_t most) {
     return scan(kind, in);
 }
 
+Tensor convolveCase(Case& t, int64_t most) {
+    const int64_t groups = randomSize(3), kind = randomSize(3);
+    const int64_t C = kind == 1 ? randomSize(3 * most) : groups * randomSize(most);
+    const int64_t O = kind == 1 ? C : groups * randomSize(most), used = kind == 1 ? C : kind == 2 ? 1 : groups;
+    std::vector<int64_t> x{randomSize(3)}, w{O, C / used};
+    std::vector<ConvolutionAxis> axes;
+    for (int64_t axis = randomSize(2); axis > 0; --axis) {
+        const int64_t rows = randomSize(most), taps = randomSize(4);
+        ConvolutionAxis way{.stride = randomSize(3),
+                            .dilation = randomSize(3),
+                            .before = randomSize(4) - 1,
+                            .after = randomSize(4) - 1};
+        if (randomSize(3) == 1) way = ConvolutionAxis::causal(taps, way.dilation);
+        const int64_t missing = way.dilation * (taps - 1) + 1 - rows - way.before - way.after;
+        way.after += std::max<int64_t>(missing, 0);
+        axes.push_back(way);
+        x.push_back(rows);
+        w.push_back(taps);
+    }
+    x.push_back(C);
+    const Tensor input = t.real("x", Shape(x)), kernel = t.real("w", Shape(w), {}, 0.3);
+    return convolve(input, kernel, randomSize(2) == 1 ? t.real("b", {O}) : Tensor(), axes, used);
+}
+
 void addSequenceBuilders(std::map<std::string, Builder>& all) {
     all["scan"] = [](Case& t) {
         const Scanned out = scanCase(t, 20);
@@ -73,9 +97,21 @@ void addSequenceBuilders(std::map<std::string, Builder>& all) {
         const std::map<std::string, Tensor> sources = sourcesOf(t);
         expectGradients(t, together(std::array{out.hidden, out.state, out.cell}), sources);
     };
+    all["convolve"] = [](Case& t) { t.expect("out", convolveCase(t, 20)); };
+    all["convolve_input_gradient"] = [](Case& t) {
+        const Tensor out = convolveCase(t, 20);
+        expectGradients(t, out, {{"x", sourcesOf(t).at("x")}});
+    };
+    all["convolve_weight_gradient"] = [](Case& t) {
+        const Tensor out = convolveCase(t, 12);
+        std::map<std::string, Tensor> sources = sourcesOf(t);
+        sources.erase("x");
+        expectGradients(t, out, sources);
+    };
 }
 
 void addSequenceGradients(std::map<std::string, Builder>& all) {
+    all["convolve"] = [](Case& t) { t.expect("y", convolveCase(t, 7)); };
     all["scan"] = [](Case& t) {
         const Scanned out = scanCase(t, 6);
         t.expect("y",

@@ -130,3 +130,18 @@ TEST_CASE("scan: hidden states, last states and gradients equal PyTorch's, also 
         golden.check();
     }
 }
+
+TEST_CASE("convolve: results and gradients equal PyTorch's over one and two axes, in groups and by channel",
+          "[ops][gpu]") {
+    Golden golden("convolutions");
+    const auto check = [&](const std::string& name, const std::vector<ConvolutionAxis>& axes, int64_t groups) {
+        const Tensor x = golden.real(name + " x"), w = golden.real(name + " w"), b = golden.real(name + " b");
+        golden.expect(name, convolve(x, w, b, axes, groups));
+    };
+    check("dense", {{.stride = 2, .before = 1, .after = 1}}, 1);
+    check("groups", {{.dilation = 2, .before = 2, .after = 2}}, 2);
+    check("depthwise", {ConvolutionAxis::causal(4)}, 5);
+    check("image", {{.stride = 2, .before = 1, .after = 1}, {.dilation = 2}}, 1);
+    check("depthwise image", {{.before = 1, .after = 1}, {.stride = 2, .before = 1, .after = 1}}, 6);
+    golden.check();
+}

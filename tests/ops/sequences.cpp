@@ -143,3 +143,25 @@ TEST_CASE("scan: rows beyond a sequence's length change nothing, whatever they h
         }
     }
 }
+
+TEST_CASE("convolve: a row has the same bits whatever rows and sequences are beside it", "[ops][host]") {
+    constexpr int64_t kWidth = 37, kTaps = 4;
+    const Whole x({3, 9, kWidth}), w({1, kWidth, kWidth * kTaps});
+    for (const int64_t groups : {int64_t{1}, kWidth}) {
+        const auto run = [&](const Part& part) {
+            host::Pool pool(2);
+            Case t;
+            const Tensor kernel = w.input(t, "w", {.B = 1, .T = kWidth}), rows = x.input(t, "x", part);
+            const int64_t each = kWidth / groups * kTaps;
+            t.expect("out", convolve(rows, reshape(slice(kernel, 2, 0, each), {kWidth, kWidth / groups, kTaps}), {},
+                                     {ConvolutionAxis::causal(kTaps, 2)}, groups));
+            return runOnHost(t, pool).at("out");
+        };
+        const std::vector<float> all = run({});
+        for (const int64_t rows : {1, 5, 9})
+            for (int64_t b = 0; b < 3; ++b) {
+                const Part part{.b = b, .B = 1, .T = rows};
+                CHECK(run(part) == rowsOf(all, kWidth, 9, part));
+            }
+    }
+}

@@ -2,6 +2,7 @@
 //
 // usage: bench_ops NAME...     prints one line of JSON: milliseconds by name
 
+#include "engine/ops/convolve.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/scan.h"
 #include "engine/ops/tensor_ops.h"
@@ -45,6 +46,22 @@ void lstm(Work& work) {
     work.learn(out.hidden, {x, w, b, r});
 }
 
+/// Each channel with its own four taps, over rows up to its own: as in Mamba. B 8, T 1024, width 512.
+void causalConvolution(Work& work) {
+    constexpr int64_t B = 8, T = 1024, W = 512, taps = 4;
+    const Tensor x = work.parameter("x", {B, T, W}), w = work.parameter("w", {W, 1, taps}),
+                 b = work.parameter("b", {W});
+    work.learn(convolve(x, w, b, {ConvolutionAxis::causal(taps)}, W), {x, w, b});
+}
+
+/// All channels with all, as in the first layers for sounds. B 8, T 1024, width 128.
+void denseConvolution(Work& work) {
+    constexpr int64_t B = 8, T = 1024, W = 128, taps = 3;
+    const Tensor x = work.parameter("x", {B, T, W}), w = work.parameter("w", {W, W, taps}),
+                 b = work.parameter("b", {W});
+    work.learn(convolve(x, w, b, {{.before = 1, .after = 1}}), {x, w, b});
+}
+
 /// Milliseconds of one run: the median of several.
 double measure(Device& device, const Work& work) {
     constexpr int kRuns = 9;
@@ -76,7 +93,8 @@ double measure(Device& device, const Work& work) {
 } // namespace
 
 int main(int count, char** names) {
-    const std::map<std::string, std::function<void(Work&)>> all{{"lstm", lstm}};
+    const std::map<std::string, std::function<void(Work&)>> all{
+        {"lstm", lstm}, {"causal-convolution", causalConvolution}, {"convolution", denseConvolution}};
     Device device{DeviceChoice()};
     std::string json;
     for (int i = 1; i < count; ++i) {

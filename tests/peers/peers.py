@@ -238,7 +238,9 @@ def attention(bench):
     bench.add(f"{name}, forward and backward", "ms", ours[f"{name}, backward too"], peer["both ms"])
 
 
-OPERATIONS = {"lstm": "LSTM layer, B 32, T 128, width 256, forward and backward"}
+OPERATIONS = {"lstm": "LSTM layer, B 32, T 128, width 256, forward and backward",
+              "causal-convolution": "causal depthwise convolution of 4 taps, B 8, T 1024, width 512, forward and backward",
+              "convolution": "convolution of 3 taps, B 8, T 1024, width 128, forward and backward"}
 
 
 def operation(name):

@@ -49,6 +49,13 @@ def lstm():
     return lambda: network(x)[0], [x, *list(network.parameters())[:3]]  # both biases have one gradient
 
 
+def convolution(batch, width, taps, groups, padding):
+    """Of rows of channels; PyTorch keeps the channels before the rows, and lays them out as it likes best."""
+    rows = 1024
+    layer, x = torch.nn.Conv1d(width, width, taps, groups=groups, padding=padding), torch.randn(batch, width, rows, requires_grad=True)
+    return lambda: layer(x)[..., :rows], [x, *layer.parameters()]
+
+
 def learning(build):
     """Seconds of a result and its gradients, the median of several."""
     forward, sources = build()
@@ -56,7 +63,8 @@ def learning(build):
     return {"ms": median(seconds_of(lambda: torch.autograd.grad(forward(), sources, direction), 9)) * 1e3}
 
 
-OPERATIONS = {"lstm": lstm}
+OPERATIONS = {"lstm": lstm, "causal-convolution": lambda: convolution(8, 512, 4, 512, 3),
+              "convolution": lambda: convolution(8, 128, 3, 1, 1)}
 
 
 class Gpt2:
