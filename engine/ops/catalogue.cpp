@@ -88,7 +88,11 @@ std::span<const Op* const> opCatalogue() {
                                      &kScanGradient,
                                      &kConvolve,
                                      &kConvolveInputGradient,
-                                     &kConvolveWeightGradient};
+                                     &kConvolveWeightGradient,
+                                     &kLinearScan,
+                                     &kLinearScanGradient,
+                                     &kSelectiveScan,
+                                     &kSelectiveScanGradient};
     return kOps;
 }
 

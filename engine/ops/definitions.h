@@ -26,6 +26,7 @@ extern const Op kBlockAttention, kBlockAttentionGradient, kBlockAttentionBiasGra
     kBucketAttentionGradient, kClusterAttention, kClusterAttentionGradient, kChannelMean;
 
 // For sequences that are read row after row.
-extern const Op kScan, kScanGradient, kConvolve, kConvolveInputGradient, kConvolveWeightGradient;
+extern const Op kScan, kScanGradient, kConvolve, kConvolveInputGradient, kConvolveWeightGradient, kLinearScan,
+    kLinearScanGradient, kSelectiveScan, kSelectiveScanGradient;
 
 } // namespace attn

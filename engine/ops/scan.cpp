@@ -2,7 +2,7 @@
 
 #include "engine/ops/definitions.h"
 #include "engine/ops/gradient_ops.h"
-#include "engine/ops/rules.h"
+#include "engine/ops/sequence_rules.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <array>
@@ -16,13 +16,6 @@ int64_t gatesOf(Recurrence kind) { return host::Recurrent{.kind = kind}.gates();
 int64_t keptOf(Recurrence kind) { return host::Recurrent{.kind = kind}.kept(); }
 bool hasCell(const Attributes& attributes) { return kindOf(attributes) == Recurrence::Lstm; }
 bool isGated(const Attributes& attributes) { return kindOf(attributes) == Recurrence::Gru; }
-
-/// The places of inputs that come one after another, of which some are absent.
-constexpr uint32_t kAbsent = 99;
-struct Places {
-    uint32_t count;
-    uint32_t next(bool isThere) { return isThere ? count++ : kAbsent; }
-};
 
 // scan: gates, recurrent, state, cell (LSTM), bias (GRU, optional), lengths (optional) -> hidden, state, cell (LSTM),
 // kept
@@ -61,16 +54,6 @@ host::Recurrent sizesOf(const Attributes& attributes, const Shape& hidden) {
     return {.kind = kindOf(attributes), .B = hidden[0], .T = hidden[1], .W = hidden[2]};
 }
 
-void requireState(const TensorType& state, const Shape& rows, int64_t W, std::string_view op) {
-    require(
-        state.shape == Shape{rows[0], W}, op,
-        fmt::format("the state {} is not {} for rows {}", state.shape.text(), Shape{rows[0], W}.text(), rows.text()));
-}
-void requireLengths(const TensorType& lengths, const Shape& rows, std::string_view op) {
-    require(lengths.dtype == DType::I32 && lengths.shape == Shape{rows[0]}, op,
-            fmt::format("the lengths {} are not whole numbers [{}]", lengths.shape.text(), rows[0]));
-}
-
 std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attributes& attributes) {
     constexpr std::string_view kOp = "scan";
     const ScanPlaces at(attributes);
@@ -82,12 +65,13 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attribut
     require(gates.rank() == 3 && recurrent.rank() == 2 && recurrent[1] == count * W && gates[2] == count * W, kOp,
             fmt::format("the gates {} and the recurrent matrix {} do not fit {} gates", gates.text(), recurrent.text(),
                         count));
-    requireState(inputs[at.state], gates, W, kOp);
-    if (at.cell != kAbsent) requireState(inputs[at.cell], gates, W, kOp);
-    if (at.bias != kAbsent)
-        require(kind == Recurrence::Gru && inputs[at.bias].shape == Shape{W}, kOp,
-                fmt::format("the bias {} is not [{}] of a GRU", inputs[at.bias].shape.text(), W));
-    if (at.lengths != kAbsent) requireLengths(inputs[at.lengths], gates, kOp);
+    requireShape(inputs[at.state], {gates[0], W}, "the state", kOp);
+    if (at.cell != kAbsent) requireShape(inputs[at.cell], {gates[0], W}, "the cell", kOp);
+    if (at.bias != kAbsent) {
+        require(kind == Recurrence::Gru, kOp, "only a GRU has a bias of its own");
+        requireShape(inputs[at.bias], {W}, "the bias", kOp);
+    }
+    if (at.lengths != kAbsent) requireLengths(inputs[at.lengths], gates[0], kOp);
     const int64_t B = gates[0], T = gates[1];
     std::vector<TensorType> outputs{{.shape = {B, T, W}}, {.shape = {B, W}}};
     if (at.cell != kAbsent) outputs.push_back({.shape = {B, W}});
@@ -96,10 +80,6 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attribut
 }
 
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
-
-int64_t lengthOf(std::span<const ReferenceTensor> inputs, uint32_t lengths, int64_t b, int64_t T) {
-    return lengths == kAbsent ? T : std::clamp<int64_t>(static_cast<int64_t>(inputs[lengths].data[b]), 0, T);
-}
 
 void reference(const ReferenceCall& call) {
     const ScanPlaces at(call.attributes);
@@ -148,10 +128,6 @@ void reference(const ReferenceCall& call) {
     }
 }
 
-/// The binding of an input that may be absent: then any other.
-Binding readIf(uint32_t input) { return readInput(input == kAbsent ? 0 : input); }
-Binding writeIf(uint32_t output) { return writeOutput(output == kAbsent ? 0 : output); }
-
 /// One launch for each row of the sequences, because each waits for the one before.
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     const ScanPlaces at(types.attributes);
@@ -169,12 +145,6 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
                         .barrierBefore = t > 0});
     return list;
 }
-
-const int32_t* lengthsIn(const HostRun& run, uint32_t lengths) {
-    return lengths == kAbsent ? nullptr : run.integers(lengths);
-}
-float* inputIn(const HostRun& run, uint32_t place) { return place == kAbsent ? nullptr : run.inputs[place]; }
-float* outputIn(const HostRun& run, uint32_t place) { return place == kAbsent ? nullptr : run.outputs[place]; }
 
 HostKernel hostKernel(const OpTypes& types) {
     return [at = ScanPlaces(types.attributes),
@@ -203,27 +173,22 @@ double operations(const OpTypes& types) {
 
 std::vector<Tensor> gradient(const GradientCall& call) {
     const ScanPlaces at(call.attributes);
-    const auto out = [](Tensor of, uint32_t output) { return Tensor{of.graph, of.node, output}; };
-    const auto given = [&](uint32_t output) {
-        const Tensor d = call.outputGradients[output];
-        return d ? d : fill(call.graph, call.outputs[output].shape(), 0);
-    };
     const Tensor recurrent = call.inputs[at.recurrent], hidden = call.outputs[at.hidden];
-    std::vector<Tensor> inputs{permute(recurrent, {1, 0}), hidden, call.inputs[at.state], given(at.hidden),
-                               given(at.lastState)};
-    if (at.cell != kAbsent) inputs.insert(inputs.end(), {call.inputs[at.cell], given(at.lastCell)});
+    std::vector<Tensor> inputs{permute(recurrent, {1, 0}), hidden, call.inputs[at.state], gradientOf(call, at.hidden),
+                               gradientOf(call, at.lastState)};
+    if (at.cell != kAbsent) inputs.insert(inputs.end(), {call.inputs[at.cell], gradientOf(call, at.lastCell)});
     if (at.kept != kAbsent) inputs.push_back(call.outputs[at.kept]);
     if (at.lengths != kAbsent) inputs.push_back(call.inputs[at.lengths]);
     const GradientPlaces d(call.attributes);
     const Tensor dGates = call.graph.add(kScanGradient, inputs, call.attributes);
-    const Tensor dSums = d.dRecurrent == kAbsent ? dGates : out(dGates, d.dRecurrent);
+    const Tensor dSums = d.dRecurrent == kAbsent ? dGates : outputOf(dGates, d.dRecurrent);
     // The states before each row, [B,T,W]: those that R has multiplied.
     const Shape& shape = hidden.shape();
     std::vector<Tensor> states{reshape(call.inputs[at.state], {shape[0], 1, shape[2]})};
     if (shape[1] > 1) states.push_back(slice(hidden, 1, 0, shape[1] - 1));
     const Tensor before = concatenate(states, 1);
-    std::vector<Tensor> result{dGates, matmulTransposed(before, dSums).product, out(dGates, d.dState)};
-    if (at.cell != kAbsent) result.push_back(out(dGates, d.dCell));
+    std::vector<Tensor> result{dGates, matmulTransposed(before, dSums).product, outputOf(dGates, d.dState)};
+    if (at.cell != kAbsent) result.push_back(outputOf(dGates, d.dCell));
     if (at.bias != kAbsent)
         result.push_back(reshape(reduce(slice(dSums, 2, 2 * shape[2], shape[2]), Reduction::Sum, {0, 1}), {shape[2]}));
     if (at.lengths != kAbsent) result.push_back({});
@@ -367,9 +332,7 @@ Scanned scan(Recurrence kind, const ScanInputs& in) {
     const Tensor hidden = in.gates.graph->add(
         kScan, inputs,
         {{"kind", static_cast<double>(kind)}, {"bias", in.bias ? 1 : 0}, {"lengths", in.lengths ? 1 : 0}});
-    return {hidden,
-            {hidden.graph, hidden.node, 1},
-            kind == Recurrence::Lstm ? Tensor{hidden.graph, hidden.node, 2} : Tensor()};
+    return {hidden, outputOf(hidden, 1), kind == Recurrence::Lstm ? outputOf(hidden, 2) : Tensor()};
 }
 
 } // namespace attn

@@ -76,7 +76,43 @@ def convolutions():
     case.write("convolutions", results)
 
 
+def linear(complex_numbers):
+    """h[t] = a[t] h[t-1] + b[t], row after row, over sequences of which some end early."""
+    B, T, W, lengths = 3, 70, 6, [70, 41, 3]
+    case = Case(13)
+    a, b, h = case.real("a", B, T, W, scale=0.6), case.real("b", B, T, W), case.real("h", B, W)
+    case.integers("lengths", lengths)
+    joined = (lambda x: torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())) if complex_numbers else lambda x: x
+    parted = (lambda x: torch.view_as_real(x).flatten(-2)) if complex_numbers else lambda x: x
+    state, hidden = joined(h), []
+    for t in range(T):
+        counts = torch.tensor(lengths)[:, None] > t
+        state = torch.where(counts, joined(a)[:, t] * state + joined(b)[:, t], state)
+        hidden.append(torch.where(counts, state, torch.zeros_like(state)))
+    case.write("linear_complex" if complex_numbers else "linear", {"hidden": parted(torch.stack(hidden, 1)), "state": parted(state)})
+
+
+def selective():
+    """Mamba's state space, row after row, over sequences of which some end early."""
+    B, T, W, N, lengths = 2, 45, 5, 3, [45, 33]
+    case = Case(14)
+    x, step, decay = case.real("x", B, T, W), case.real("step", B, T, W), case.real("decay", W, N)
+    step.data, decay.data = step.data.abs(), -decay.data.abs()
+    into, out, h, skip = case.real("in", B, T, N), case.real("out", B, T, N), case.real("h", B, N, W), case.real("skip", W)
+    case.integers("lengths", lengths)
+    state, rows = h, []
+    for t in range(T):
+        counts = torch.tensor(lengths)[:, None, None] > t
+        keep = torch.exp(step[:, t, None, :] * decay.T)  # [B,N,W]
+        state = torch.where(counts, keep * state + (step[:, t] * x[:, t])[:, None, :] * into[:, t, :, None], state)
+        rows.append(torch.where(counts[:, 0], (state * out[:, t, :, None]).sum(1), torch.zeros(())))
+    case.write("selective", {"y": torch.stack(rows, 1) + skip * x, "state": state})
+
+
 HERE.mkdir(exist_ok=True)
 for kind in ("RNN", "LSTM", "GRU"):
     recurrent(kind, [5, 7, 2])
 convolutions()
+linear(False)
+linear(True)
+selective()

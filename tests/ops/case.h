@@ -6,8 +6,10 @@
 #include "engine/ops/channel_mean.h"
 #include "engine/ops/cluster_attention.h"
 #include "engine/ops/convolve.h"
+#include "engine/ops/linear_scan.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/scan.h"
+#include "engine/ops/selective_scan.h"
 #include "tests/support/catch.h"
 
 namespace attn::test {
@@ -61,6 +63,10 @@ ClusterAttentionInputs clusterCaseOnSphere(Case& test, int64_t most, bool isCaus
 
 /// A recurrent network of any kind over up to `most` rows; often some of them do not count.
 Scanned scanCase(Case& test, int64_t most);
+/// A linear recurrence of real or complex numbers over up to `most` rows; often some of them do not count.
+LinearScanned linearScanCase(Case& test, int64_t most);
+/// A selective state space over up to `most` rows; often some of them do not count.
+SelectivelyScanned selectiveScanCase(Case& test, int64_t most);
 /// A convolution of one or two axes of up to `most` rows, in groups of any kind.
 Tensor convolveCase(Case& test, int64_t most);
 /// All numbers of several tensors in one.

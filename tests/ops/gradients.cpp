@@ -47,7 +47,9 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "largest_columns",
                                              "scan_gradient",
                                              "convolve_input_gradient",
-                                             "convolve_weight_gradient"};
+                                             "convolve_weight_gradient",
+                                             "linear_scan_gradient",
+                                             "selective_scan_gradient"};
 
 std::map<std::string, Builder> gradientBuilders() {
     std::map<std::string, Builder> all;

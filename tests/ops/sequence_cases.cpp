@@ -3,6 +3,7 @@
 #include "tests/ops/case.h"
 
 #include <array>
+#include <cmath>
 
 namespace attn::test {
 namespace {
@@ -58,6 +59,34 @@ Scanned scanCase(Case& t, int64_t most) {
     return scan(kind, in);
 }
 
+LinearScanned linearScanCase(Case& t, int64_t most) {
+    const bool isComplex = randomSize(2) == 1;
+    const int64_t B = randomSize(3), T = randomSize(most), W = isComplex ? 2 * randomSize(20) : randomSize(40);
+    const Shape rows{B, T, W};
+    LinearScanInputs in{.a = t.real("a", randomSize(3) == 1 ? Shape{W} : rows),
+                        .b = t.real("b", rows),
+                        .state = t.real("h", {B, W}),
+                        .lengths = someLengths(t, B, T),
+                        .isComplex = isComplex};
+    for (double& a : t.values["a"]) a = 0.65 * std::tanh(a); // fading
+    return linearScan(in);
+}
+
+SelectivelyScanned selectiveScanCase(Case& t, int64_t most) {
+    const int64_t B = randomSize(3), T = randomSize(most), W = randomSize(40), N = randomSize(9);
+    SelectiveScanInputs in{.x = t.real("x", {B, T, W}, {}, 0.5),
+                           .step = t.real("step", {B, T, W}, {}, 0.5),
+                           .decay = t.real("decay", {W, N}),
+                           .in = t.real("in", {B, T, N}, {}, 0.5),
+                           .out = t.real("out", {B, T, N}, {}, 0.5),
+                           .state = t.real("h", {B, N, W}),
+                           .lengths = someLengths(t, B, T)};
+    for (double& step : t.values["step"]) step = std::abs(step);
+    for (double& decay : t.values["decay"]) decay = -std::abs(decay);
+    if (randomSize(2) == 1) in.skip = t.real("skip", {W});
+    return selectiveScan(in);
+}
+
 Tensor convolveCase(Case& t, int64_t most) {
     const int64_t groups = randomSize(3), kind = randomSize(3);
     const int64_t C = kind == 1 ? randomSize(3 * most) : groups * randomSize(most);
@@ -97,6 +126,26 @@ void addSequenceBuilders(std::map<std::string, Builder>& all) {
         const std::map<std::string, Tensor> sources = sourcesOf(t);
         expectGradients(t, together(std::array{out.hidden, out.state, out.cell}), sources);
     };
+    all["linear_scan"] = [](Case& t) {
+        const LinearScanned out = linearScanCase(t, 150);
+        t.expect("hidden", out.hidden);
+        t.expect("state", out.state);
+    };
+    all["linear_scan_gradient"] = [](Case& t) {
+        const LinearScanned out = linearScanCase(t, 150);
+        const std::map<std::string, Tensor> sources = sourcesOf(t);
+        expectGradients(t, together(std::array{out.hidden, out.state}), sources);
+    };
+    all["selective_scan"] = [](Case& t) {
+        const SelectivelyScanned out = selectiveScanCase(t, 70);
+        t.expect("y", out.y);
+        t.expect("state", out.state);
+    };
+    all["selective_scan_gradient"] = [](Case& t) {
+        const SelectivelyScanned out = selectiveScanCase(t, 70);
+        const std::map<std::string, Tensor> sources = sourcesOf(t);
+        expectGradients(t, together(std::array{out.y, out.state}), sources);
+    };
     all["convolve"] = [](Case& t) { t.expect("out", convolveCase(t, 20)); };
     all["convolve_input_gradient"] = [](Case& t) {
         const Tensor out = convolveCase(t, 20);
@@ -112,6 +161,14 @@ void addSequenceBuilders(std::map<std::string, Builder>& all) {
 
 void addSequenceGradients(std::map<std::string, Builder>& all) {
     all["convolve"] = [](Case& t) { t.expect("y", convolveCase(t, 7)); };
+    all["linear_scan"] = [](Case& t) {
+        const LinearScanned out = linearScanCase(t, 9);
+        t.expect("y", together(std::array{out.hidden, out.state}));
+    };
+    all["selective_scan"] = [](Case& t) {
+        const SelectivelyScanned out = selectiveScanCase(t, 40); // more than a chunk
+        t.expect("y", together(std::array{out.y, out.state}));
+    };
     all["scan"] = [](Case& t) {
         const Scanned out = scanCase(t, 6);
         t.expect("y",

@@ -145,3 +145,31 @@ TEST_CASE("convolve: results and gradients equal PyTorch's over one and two axes
     check("depthwise image", {{.before = 1, .after = 1}, {.stride = 2, .before = 1, .after = 1}}, 6);
     golden.check();
 }
+
+TEST_CASE("linear_scan: results and gradients equal PyTorch's, of real and of complex numbers", "[ops][gpu]") {
+    for (const bool isComplex : {false, true}) {
+        Golden golden(isComplex ? "linear_complex" : "linear");
+        const Tensor a = golden.real("a"), b = golden.real("b"), h = golden.real("h");
+        const LinearScanned out =
+            linearScan({.a = a, .b = b, .state = h, .lengths = golden.integers("lengths"), .isComplex = isComplex});
+        golden.expect("hidden", out.hidden);
+        golden.expect("state", out.state);
+        golden.check();
+    }
+}
+
+TEST_CASE("selective_scan: results and gradients equal PyTorch's", "[ops][gpu]") {
+    Golden golden("selective");
+    SelectiveScanInputs in{.x = golden.real("x"),
+                           .step = golden.real("step"),
+                           .decay = golden.real("decay"),
+                           .in = golden.real("in"),
+                           .out = golden.real("out"),
+                           .state = golden.real("h"),
+                           .skip = golden.real("skip"),
+                           .lengths = golden.integers("lengths")};
+    const SelectivelyScanned out = selectiveScan(in);
+    golden.expect("y", out.y);
+    golden.expect("state", out.state);
+    golden.check();
+}

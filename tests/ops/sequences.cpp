@@ -1,3 +1,4 @@
+#include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
 #include "tests/ops/on_host.h"
 
@@ -144,6 +145,76 @@ TEST_CASE("scan: rows beyond a sequence's length change nothing, whatever they h
     }
 }
 
+namespace {
+
+/// A sequence operation on part of its rows, from the last state of another run or from the beginning.
+using Run = std::function<Results(const Part& part, const Results* from)>;
+
+/// @param rows,state names of results [B,T,C] and [B,...]
+void checkParts(const Run& run, const std::string& rows, int64_t columns) {
+    const Results all = run({}, nullptr);
+    const auto states = static_cast<int64_t>(all.at("state").size()) / 3;
+    for (int64_t b = 0; b < 3; ++b) {
+        const Part one{.b = b, .B = 1};
+        const Results alone = run(one, nullptr);
+        CHECK(alone.at(rows) == rowsOf(all.at(rows), columns, 9, one));
+        CHECK(alone.at("state") == rowsOf(all.at("state"), states, 1, {.b = b, .B = 1, .T = 1}));
+    }
+    Results before = run({.t = 0, .T = 4}, nullptr);
+    for (const Part& part : {Part{.t = 4, .T = 1}, Part{.t = 5, .T = 4}}) {
+        before = run(part, &before);
+        CHECK(before.at(rows) == rowsOf(all.at(rows), columns, 9, part));
+    }
+    CHECK(before.at("state") == all.at("state"));
+}
+
+std::vector<double> numbersOf(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+
+} // namespace
+
+TEST_CASE("linear_scan: a sequence has the same bits alone, beside others, whole and in parts", "[ops][host]") {
+    constexpr int64_t kWidth = 38;
+    const Whole a({3, 9, kWidth}), b({3, 9, kWidth}), state({3, kWidth});
+    for (const bool isComplex : {false, true})
+        checkParts(
+            [&](const Part& part, const Results* from) {
+                host::Pool pool(2);
+                Case t;
+                const Tensor factors = a.input(t, "a", part), rows = b.input(t, "b", part),
+                             first = state.input(t, "h", part);
+                if (from != nullptr) t.values["h"] = numbersOf(from->at("state"));
+                const LinearScanned out = linearScan({.a = factors, .b = rows, .state = first, .isComplex = isComplex});
+                t.expect("hidden", out.hidden);
+                t.expect("state", out.state);
+                return runOnHost(t, pool);
+            },
+            "hidden", kWidth);
+}
+
+TEST_CASE("selective_scan: a sequence has the same bits alone, beside others, whole and in parts", "[ops][host]") {
+    constexpr int64_t kWidth = 37, kStates = 5;
+    const Whole x({3, 9, kWidth}), step({3, 9, kWidth}), in({3, 9, kStates}), out({3, 9, kStates}),
+        decay({1, kWidth, kStates}), state({3, kStates, kWidth});
+    checkParts(
+        [&](const Part& part, const Results* from) {
+            host::Pool pool(2);
+            Case t;
+            SelectiveScanInputs of{.x = x.input(t, "x", part),
+                                   .step = unary(step.input(t, "step", part), Unary::Square),
+                                   .in = in.input(t, "in", part),
+                                   .out = out.input(t, "out", part)};
+            const Tensor squares = unary(decay.input(t, "decay", {.B = 1, .T = kWidth}), Unary::Square);
+            of.decay = reshape(unary(squares, Unary::Negate), {kWidth, kStates});
+            of.state = state.input(t, "h", {.b = part.b, .B = part.B, .T = kStates});
+            if (from != nullptr) t.values["h"] = numbersOf(from->at("state"));
+            const SelectivelyScanned result = selectiveScan(of);
+            t.expect("y", result.y);
+            t.expect("state", result.state);
+            return runOnHost(t, pool);
+        },
+        "y", kWidth);
+}
+
 TEST_CASE("convolve: a row has the same bits whatever rows and sequences are beside it", "[ops][host]") {
     constexpr int64_t kWidth = 37, kTaps = 4;
     const Whole x({3, 9, kWidth}), w({1, kWidth, kWidth * kTaps});
@@ -164,4 +235,23 @@ TEST_CASE("convolve: a row has the same bits whatever rows and sequences are bes
                 CHECK(run(part) == rowsOf(all, kWidth, 9, part));
             }
     }
+}
+
+TEST_CASE("selective_scan: training keeps no state of each row, and grows with the rows alone", "[ops]") {
+    constexpr int64_t kWidth = 64, kStates = 64;
+    const auto bytes = [](int64_t rows) {
+        Case t;
+        const Shape wide{1, rows, kWidth}, small{1, rows, kStates};
+        const SelectiveScanInputs in{.x = t.real("x", wide),
+                                     .step = t.real("step", wide),
+                                     .decay = t.real("decay", {kWidth, kStates}),
+                                     .in = t.real("in", small),
+                                     .out = t.real("out", small),
+                                     .state = t.real("h", {1, kStates, kWidth})};
+        const auto gradients = gradient(sum(selectiveScan(in).y), std::vector{in.x, in.decay, in.in});
+        return static_cast<double>(
+            compile(t.graph, {{"x", gradients[0]}, {"decay", gradients[1]}, {"in", gradients[2]}})->arenaBytes);
+    };
+    CHECK(bytes(4096) < 2.1 * bytes(2048));
+    CHECK(bytes(4096) < 4096.0 * kWidth * kStates * 4 / 4); // a quarter of all states
 }

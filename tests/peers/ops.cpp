@@ -4,7 +4,9 @@
 
 #include "engine/ops/convolve.h"
 #include "engine/ops/gradient.h"
+#include "engine/ops/linear_scan.h"
 #include "engine/ops/scan.h"
+#include "engine/ops/selective_scan.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/runtime/gpu_executor.h"
 
@@ -62,6 +64,25 @@ void denseConvolution(Work& work) {
     work.learn(convolve(x, w, b, {{.before = 1, .after = 1}}), {x, w, b});
 }
 
+/// A decay for each number. B 4, width 512, over T rows.
+void linearRecurrence(Work& work, int64_t T) {
+    constexpr int64_t B = 4, W = 512;
+    const Tensor a = work.parameter("a", {B, T, W}), b = work.parameter("b", {B, T, W});
+    work.learn(linearScan({.a = a, .b = b, .state = fill(*work.graph, {B, W}, 0)}).hidden, {a, b});
+}
+
+/// Mamba's state space. B 4, width 512, 16 states, over T rows.
+void stateSpace(Work& work, int64_t T) {
+    constexpr int64_t B = 4, W = 512, N = 16;
+    const SelectiveScanInputs in{.x = work.parameter("x", {B, T, W}),
+                                 .step = unary(work.parameter("step", {B, T, W}), Unary::Square),
+                                 .decay = unary(unary(work.parameter("decay", {W, N}), Unary::Square), Unary::Negate),
+                                 .in = work.parameter("in", {B, T, N}),
+                                 .out = work.parameter("out", {B, T, N}),
+                                 .state = fill(*work.graph, {B, N, W}, 0)};
+    work.learn(selectiveScan(in).y, {in.x, in.step, in.decay, in.in, in.out});
+}
+
 /// Milliseconds of one run: the median of several.
 double measure(Device& device, const Work& work) {
     constexpr int kRuns = 9;
@@ -93,8 +114,12 @@ double measure(Device& device, const Work& work) {
 } // namespace
 
 int main(int count, char** names) {
-    const std::map<std::string, std::function<void(Work&)>> all{
+    std::map<std::string, std::function<void(Work&)>> all{
         {"lstm", lstm}, {"causal-convolution", causalConvolution}, {"convolution", denseConvolution}};
+    for (int64_t T = 512; T <= 16384; T *= 2) {
+        all["linear-scan-" + std::to_string(T)] = [T](Work& work) { linearRecurrence(work, T); };
+        all["selective-scan-" + std::to_string(T)] = [T](Work& work) { stateSpace(work, T); };
+    }
     Device device{DeviceChoice()};
     std::string json;
     for (int i = 1; i < count; ++i) {
