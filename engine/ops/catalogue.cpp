@@ -92,7 +92,9 @@ std::span<const Op* const> opCatalogue() {
                                      &kLinearScan,
                                      &kLinearScanGradient,
                                      &kSelectiveScan,
-                                     &kSelectiveScanGradient};
+                                     &kSelectiveScanGradient,
+                                     &kGroupedMatmul,
+                                     &kGroupedMatmulWeightGradient};
     return kOps;
 }
 

@@ -27,6 +27,6 @@ extern const Op kBlockAttention, kBlockAttentionGradient, kBlockAttentionBiasGra
 
 // For sequences that are read row after row.
 extern const Op kScan, kScanGradient, kConvolve, kConvolveInputGradient, kConvolveWeightGradient, kLinearScan,
-    kLinearScanGradient, kSelectiveScan, kSelectiveScanGradient;
+    kLinearScanGradient, kSelectiveScan, kSelectiveScanGradient, kGroupedMatmul, kGroupedMatmulWeightGradient;
 
 } // namespace attn

@@ -109,6 +109,17 @@ def selective():
     case.write("selective", {"y": torch.stack(rows, 1) + skip * x, "state": state})
 
 
+def experts():
+    """Each row goes to the two experts that its gate likes best, and takes the mean of their answers by softmax."""
+    R, C, F, E, k = 23, 6, 9, 5, 2
+    case = Case(15)
+    x, gate = case.real("x", R, C), case.real("gate", E, C)
+    up, down = case.real("up", E, F, C, scale=0.5), case.real("down", E, C, F, scale=0.5)
+    values, chosen = torch.topk(x @ gate.T, k)
+    answers = torch.einsum("rkcf,rkf->rkc", down[chosen], torch.tanh(torch.einsum("rkfc,rc->rkf", up[chosen], x)))
+    case.write("experts", {"y": (torch.softmax(values, -1)[..., None] * answers).sum(1)})
+
+
 HERE.mkdir(exist_ok=True)
 for kind in ("RNN", "LSTM", "GRU"):
     recurrent(kind, [5, 7, 2])
@@ -116,3 +127,4 @@ convolutions()
 linear(False)
 linear(True)
 selective()
+experts()

@@ -6,6 +6,7 @@
 #include "engine/ops/channel_mean.h"
 #include "engine/ops/cluster_attention.h"
 #include "engine/ops/convolve.h"
+#include "engine/ops/grouped.h"
 #include "engine/ops/linear_scan.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/scan.h"
@@ -67,6 +68,8 @@ Scanned scanCase(Case& test, int64_t most);
 LinearScanned linearScanCase(Case& test, int64_t most);
 /// A selective state space over up to `most` rows; often some of them do not count.
 SelectivelyScanned selectiveScanCase(Case& test, int64_t most);
+/// Rows of groups, of which some are empty and some rows are of none, times the matrices of the groups.
+Tensor groupedCase(Case& test, int64_t most);
 /// A convolution of one or two axes of up to `most` rows, in groups of any kind.
 Tensor convolveCase(Case& test, int64_t most);
 /// All numbers of several tensors in one.

@@ -19,7 +19,6 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "last_row",
                                              "tensor_statistics",
                                              "assign",
-                                             "top_k",
                                              "matmul_plain",
                                              "matmul_transposed",
                                              "activate_gradient",
@@ -49,7 +48,8 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "convolve_input_gradient",
                                              "convolve_weight_gradient",
                                              "linear_scan_gradient",
-                                             "selective_scan_gradient"};
+                                             "selective_scan_gradient",
+                                             "grouped_matmul_weight_gradient"};
 
 std::map<std::string, Builder> gradientBuilders() {
     std::map<std::string, Builder> all;

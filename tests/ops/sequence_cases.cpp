@@ -2,6 +2,7 @@
 #include "engine/ops/tensor_ops.h"
 #include "tests/ops/case.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -87,6 +88,14 @@ SelectivelyScanned selectiveScanCase(Case& t, int64_t most) {
     return selectiveScan(in);
 }
 
+Tensor groupedCase(Case& t, int64_t most) {
+    const int64_t R = randomSize(2 * most), groups = randomSize(5), N = randomSize(3 * most), K = randomSize(2 * most);
+    const Tensor begins = t.integers("begins", {groups + 1}, R + 3);
+    for (double& begin : t.values["begins"]) begin -= 1; // some before all rows, or after
+    std::ranges::sort(t.values["begins"]);
+    return groupedMatmul(t.real("x", {R, K}), t.real("w", {groups, N, K}, {}, 0.3), begins);
+}
+
 Tensor convolveCase(Case& t, int64_t most) {
     const int64_t groups = randomSize(3), kind = randomSize(3);
     const int64_t C = kind == 1 ? randomSize(3 * most) : groups * randomSize(most);
@@ -126,6 +135,12 @@ void addSequenceBuilders(std::map<std::string, Builder>& all) {
         const std::map<std::string, Tensor> sources = sourcesOf(t);
         expectGradients(t, together(std::array{out.hidden, out.state, out.cell}), sources);
     };
+    all["grouped_matmul"] = [](Case& t) { t.expect("out", groupedCase(t, 40)); };
+    all["grouped_matmul_weight_gradient"] = [](Case& t) {
+        const Tensor out = groupedCase(t, 40);
+        const std::map<std::string, Tensor> sources = sourcesOf(t);
+        expectGradients(t, out, sources);
+    };
     all["linear_scan"] = [](Case& t) {
         const LinearScanned out = linearScanCase(t, 150);
         t.expect("hidden", out.hidden);
@@ -161,6 +176,15 @@ void addSequenceBuilders(std::map<std::string, Builder>& all) {
 
 void addSequenceGradients(std::map<std::string, Builder>& all) {
     all["convolve"] = [](Case& t) { t.expect("y", convolveCase(t, 7)); };
+    all["grouped_matmul"] = [](Case& t) { t.expect("y", groupedCase(t, 7)); };
+    all["gather_pages"] = [](Case& t) {
+        const Tensor pages = t.real("x", {randomSize(5), randomSize(4), randomSize(6)});
+        t.expect("y", gatherPages(pages, t.integers("pages", {randomSize(3), randomSize(4)}, 6)));
+    };
+    all["top_k"] = [](Case& t) {
+        const int64_t C = randomSize(9);
+        t.expect("y", topK(t.real("x", {randomSize(4), C}), randomSize(C)).values);
+    };
     all["linear_scan"] = [](Case& t) {
         const LinearScanned out = linearScanCase(t, 9);
         t.expect("y", together(std::array{out.hidden, out.state}));

@@ -173,3 +173,19 @@ TEST_CASE("selective_scan: results and gradients equal PyTorch's", "[ops][gpu]")
     golden.expect("state", out.state);
     golden.check();
 }
+
+TEST_CASE("grouped_matmul and top_k: a layer of experts and its gradients equal PyTorch's", "[ops][gpu]") {
+    Golden golden("experts");
+    const Tensor x = golden.real("x"), gate = golden.real("gate"), up = golden.real("up"), down = golden.real("down");
+    const int64_t R = x.shape()[0], C = x.shape()[1], experts = gate.shape()[0], k = 2;
+    const TopK top = topK(matmul(x, gate), k);
+    const Tensor chosen = reshape(top.indices, {R * k}), order = sortOrder(toReal(chosen)),
+                 begins = groupBegins(chosen, experts);
+    const Tensor row = toInteger(affine(toReal(order), 1.0 / k, 0)); // of x, for each choice
+    const Tensor inner = unary(groupedMatmul(take(x, row), up, begins), Unary::Tanh);
+    const Tensor answers = take(groupedMatmul(inner, down, begins), inverseOrder(order)); // [R k, C]
+    const Tensor weighed =
+        binary(reshape(answers, {R, k, C}), reshape(softmax(top.values), {R, k, 1}), Binary::Multiply);
+    golden.expect("y", reshape(reduce(weighed, Reduction::Sum, {1}), {R, C}));
+    golden.check();
+}

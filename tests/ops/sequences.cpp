@@ -255,3 +255,41 @@ TEST_CASE("selective_scan: training keeps no state of each row, and grows with t
     CHECK(bytes(4096) < 2.1 * bytes(2048));
     CHECK(bytes(4096) < 4096.0 * kWidth * kStates * 4 / 4); // a quarter of all states
 }
+
+TEST_CASE("grouped_matmul: a row has the same bits whatever rows are in its group", "[ops][host]") {
+    constexpr int64_t kWidth = 37, kRows = 9;
+    const Whole x({1, kRows, kWidth}), w({1, 3 * kWidth, kWidth});
+    const auto run = [&](const Part& part, std::vector<double> begins) {
+        host::Pool pool(2);
+        Case t;
+        const Tensor rows = x.input(t, "x", part), matrices = w.input(t, "w", {.B = 1, .T = 3 * kWidth});
+        t.values["begins"] = std::move(begins);
+        t.expect("out", groupedMatmul(reshape(rows, {part.T, kWidth}), reshape(matrices, {3, kWidth, kWidth}),
+                                      t.graph->input("begins", {.shape = {4}, .dtype = DType::I32})));
+        return runOnHost(t, pool).at("out");
+    };
+    const std::vector<float> all = run({.B = 1}, {0, 7, 7, 9});
+    for (int64_t row = 0; row < kRows; ++row) {
+        const Part one{.B = 1, .t = row, .T = 1};
+        const std::vector<double> begins = row < 7 ? std::vector<double>{0, 1, 1, 1} : std::vector<double>{0, 0, 0, 1};
+        CHECK(run(one, begins) == rowsOf(all, kWidth, kRows, one));
+    }
+}
+
+TEST_CASE("gather_pages: rows come from the pages that the table names, zeros from those that do not exist",
+          "[ops][host]") {
+    for (const int64_t C : {4, 5}) {
+        host::Pool pool(2);
+        Case t;
+        const Tensor pages = t.real("pages", {4, 3, C});
+        t.values["table"] = {2, 0, -1, 3, 3, 4};
+        t.expect("out", gatherPages(pages, t.graph->input("table", {.shape = {2, 3}, .dtype = DType::I32})));
+        const std::vector<float> out = runOnHost(t, pool).at("out");
+        for (int64_t i = 0; i < 2 * 9 * C; ++i) {
+            const auto page = static_cast<int64_t>(t.values["table"][static_cast<size_t>(i / C / 3)]);
+            const double expected =
+                page < 0 || page > 3 ? 0 : t.values["pages"][static_cast<size_t>(page * 3 * C + i % (3 * C))];
+            CHECK(static_cast<double>(out[static_cast<size_t>(i)]) == expected);
+        }
+    }
+}

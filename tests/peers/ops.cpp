@@ -4,6 +4,7 @@
 
 #include "engine/ops/convolve.h"
 #include "engine/ops/gradient.h"
+#include "engine/ops/grouped.h"
 #include "engine/ops/linear_scan.h"
 #include "engine/ops/scan.h"
 #include "engine/ops/selective_scan.h"
@@ -83,6 +84,15 @@ void stateSpace(Work& work, int64_t T) {
     work.learn(selectiveScan(in).y, {in.x, in.step, in.decay, in.in, in.out});
 }
 
+/// 4096 rows, sorted into 8 experts of about as many each. Width 256, to 1024.
+void experts(Work& work) {
+    constexpr int64_t R = 4096, K = 256, N = 1024, E = 8;
+    const Tensor x = work.parameter("x", {R, K}), w = work.parameter("w", {E, N, K});
+    const Tensor row =
+        toInteger(cumulativeSum(fill(*work.graph, {R}, static_cast<double>(E) / R), 0, {.exclusive = true}));
+    work.learn(groupedMatmul(x, w, groupBegins(row, E)), {x, w});
+}
+
 /// Milliseconds of one run: the median of several.
 double measure(Device& device, const Work& work) {
     constexpr int kRuns = 9;
@@ -114,8 +124,10 @@ double measure(Device& device, const Work& work) {
 } // namespace
 
 int main(int count, char** names) {
-    std::map<std::string, std::function<void(Work&)>> all{
-        {"lstm", lstm}, {"causal-convolution", causalConvolution}, {"convolution", denseConvolution}};
+    std::map<std::string, std::function<void(Work&)>> all{{"lstm", lstm},
+                                                          {"causal-convolution", causalConvolution},
+                                                          {"convolution", denseConvolution},
+                                                          {"experts", experts}};
     for (int64_t T = 512; T <= 16384; T *= 2) {
         all["linear-scan-" + std::to_string(T)] = [T](Work& work) { linearRecurrence(work, T); };
         all["selective-scan-" + std::to_string(T)] = [T](Work& work) { stateSpace(work, T); };

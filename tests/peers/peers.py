@@ -240,7 +240,8 @@ def attention(bench):
 
 OPERATIONS = {"lstm": "LSTM layer, B 32, T 128, width 256, forward and backward",
               "causal-convolution": "causal depthwise convolution of 4 taps, B 8, T 1024, width 512, forward and backward",
-              "convolution": "convolution of 3 taps, B 8, T 1024, width 128, forward and backward"}
+              "convolution": "convolution of 3 taps, B 8, T 1024, width 128, forward and backward",
+              "experts": "products of 4096 rows with 8 experts' matrices, width 256 to 1024, forward and backward"}
 
 
 def operation(name):

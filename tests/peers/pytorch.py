@@ -56,6 +56,11 @@ def convolution(batch, width, taps, groups, padding):
     return lambda: layer(x)[..., :rows], [x, *layer.parameters()]
 
 
+def experts():
+    x, w = torch.randn(4096, 256, requires_grad=True), torch.randn(8, 1024, 256, requires_grad=True)
+    return lambda: torch.cat([rows @ matrix.T for rows, matrix in zip(x.chunk(8), w)]), [x, w]
+
+
 def learning(build):
     """Seconds of a result and its gradients, the median of several."""
     forward, sources = build()
@@ -64,7 +69,7 @@ def learning(build):
 
 
 OPERATIONS = {"lstm": lstm, "causal-convolution": lambda: convolution(8, 512, 4, 512, 3),
-              "convolution": lambda: convolution(8, 128, 3, 1, 1)}
+              "convolution": lambda: convolution(8, 128, 3, 1, 1), "experts": experts}
 
 
 class Gpt2:

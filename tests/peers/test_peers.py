@@ -162,6 +162,14 @@ class OurGpt2InPyTorch(unittest.TestCase):
             torch.testing.assert_close(last, whole)  # in single precision
 
 
+class OurOperationsInPyTorch(unittest.TestCase):
+    @needs_pytorch
+    def test_each_operation_that_ours_times_has_a_counterpart(self):
+        import pytorch
+
+        self.assertEqual(set(peers.OPERATIONS), set(pytorch.OPERATIONS))
+
+
 class OurMeasurements(unittest.TestCase):
     def test_a_training_step_is_timed_alone_and_says_what_it_trains(self):
         result = peers.Ours(CLI)("bench", "train", "--shapes", "A", "--alone")
@@ -169,6 +177,9 @@ class OurMeasurements(unittest.TestCase):
         self.assertEqual(result["A"]["sizes"], [2, 4, 64, 64, 32, 65, 0])
         self.assertGreater(result["A"]["steps"], 1)
         self.assertGreater(result["A"]["ms"], 0)
+
+    def test_an_operation_is_timed_by_the_program_beside_the_command_line(self):
+        self.assertGreater(peers.Ours(CLI).operation("causal-convolution"), 0)
 
     def test_the_read_bandwidth_is_that_of_a_memory(self):
         bandwidth = peers.Ours(CLI)("bench", "--only", "bandwidth")["reading memory, every core"]
