@@ -75,6 +75,7 @@ HWY_EXPORT(productsV);
 namespace {
 
 constexpr int64_t kRows = 64;      // of a task
+constexpr int64_t kChannels = 64;  // the same, a multiple of Columns::kPanelColumns
 constexpr int64_t kWork = 1 << 15; // multiply-adds that are worth another thread
 
 /// The rows that a channel reads of itself, and their weights, at one place of a result.
@@ -220,24 +221,26 @@ void convolveInputGradient(const Convolution& of, const float* d, const float* w
                            [&](int64_t begin, int64_t end) { depthwiseInput(of, d, weights, dx, begin, end); });
     const std::vector<Panels> panels = panelsOf(of, weights, true);
     const int64_t image = of.y.input * of.x.input * of.strideC();
-    pool.run(of.B * of.groups, [&](int64_t task) { // of which each writes channels of its own
-        const int64_t b = task / of.groups, group = task % of.groups;
+    const int64_t parts = (of.groupC() + kChannels - 1) / kChannels;
+    pool.run(of.B * of.groups * parts, [&](int64_t task) { // of which each writes channels of its own
+        const int64_t b = task / (of.groups * parts), group = task / parts % of.groups, part = task % parts * kChannels,
+                      count = std::min(kChannels, of.groupC() - part), first = group * of.groupC() + part;
         for (int64_t row = 0; row < of.y.input * of.x.input; ++row) {
             float* to = dx + b * image + row * of.strideC();
-            std::fill_n(to + group * of.groupC(), of.groupC(), 0.0f);
-            if (group == 0) std::fill(to + of.C, to + of.strideC(), 0.0f);
+            std::fill_n(to + first, count, 0.0f);
+            if (first == 0) std::fill(to + of.C, to + of.strideC(), 0.0f);
         }
         for (int64_t oy = 0; oy < of.y.output; ++oy)
             for (int64_t tap = 0; tap < of.taps(); ++tap) {
                 const Reach reach = reachOf(of, b, oy, tap, 0, of.x.output);
                 if (reach.count == 0) continue;
                 orderedProduct({.M = reach.count,
-                                .N = of.groupC(),
+                                .N = count,
                                 .K = of.groupO(),
                                 .a = d + reach.output * of.strideO() + group * of.groupO(),
                                 .aStride = of.strideO(),
-                                .b = panels[static_cast<size_t>(tap * of.groups + group)].columns(),
-                                .out = dx + reach.input * of.strideC() + group * of.groupC(),
+                                .b = panels[static_cast<size_t>(tap * of.groups + group)].columns(part),
+                                .out = dx + reach.input * of.strideC() + first,
                                 .stride = of.x.stride * of.strideC(),
                                 .keeps = true});
             }
@@ -251,7 +254,6 @@ void convolveWeightGradient(const Convolution& of, const float* x, const float* 
         return pool.ranges(of.C, 16, 16,
                            [&](int64_t begin, int64_t end) { depthwiseWeights(of, x, d, dWeights, begin, end); });
     }
-    constexpr int64_t kChannels = 64; // of a task
     const int64_t parts = (of.groupC() + kChannels - 1) / kChannels;
     pool.run(of.taps() * of.groups * parts, [&](int64_t task) {
         const int64_t tap = task / (of.groups * parts), group = task / parts % of.groups,

@@ -11,51 +11,60 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::host::HWY_NAMESPACE {
 
-constexpr int kWide = 2; // vectors of columns at once
-
-/// Some rows and up to kWide vectors of columns, whose sums stay in registers. @param columns Whole, or what is left
-template <int rows, typename Access>
+/// Some rows and `wide` vectors of columns, whose sums stay in registers. @param columns Whole, or what is left
+template <int rows, int wide, typename Access>
 HWY_ATTR HWY_INLINE void tile(const OrderedProduct& p, const float* a, const float* b, float* out,
-                              const Access (&columns)[kWide]) {
+                              const Access (&columns)[wide]) {
     const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
-    Vector sums[rows][kWide];
+    Vector sums[rows][wide];
     for (int m = 0; m < rows; ++m)
-        for (int v = 0; v < kWide; ++v)
+        for (int v = 0; v < wide; ++v)
             sums[m][v] = p.keeps ? columns[v].load(out + m * p.stride + v * lanes) : hn::Zero(Floats());
     for (int64_t k = 0; k < p.K; ++k) {
-        Vector terms[kWide];
-        for (int v = 0; v < kWide; ++v) terms[v] = columns[v].load(b + k * p.b.step + v * lanes);
+        Vector terms[wide];
+        for (int v = 0; v < wide; ++v) terms[v] = columns[v].load(b + k * p.b.step + v * lanes);
         for (int m = 0; m < rows; ++m) {
             const Vector factor = hn::Set(Floats(), a[m * p.aStride + k]);
-            for (int v = 0; v < kWide; ++v) sums[m][v] = hn::MulAdd(factor, terms[v], sums[m][v]);
+            for (int v = 0; v < wide; ++v) sums[m][v] = hn::MulAdd(factor, terms[v], sums[m][v]);
         }
     }
     for (int m = 0; m < rows; ++m)
-        for (int v = 0; v < kWide; ++v) columns[v].store(sums[m][v], out + m * p.stride + v * lanes);
+        for (int v = 0; v < wide; ++v) columns[v].store(sums[m][v], out + m * p.stride + v * lanes);
 }
 
-template <typename Access>
-HWY_ATTR HWY_INLINE void rowsOfTiles(const OrderedProduct& p, const float* b, int64_t n,
-                                     const Access (&columns)[kWide]) {
+/// All rows of some columns.
+template <int wide, typename Access>
+HWY_ATTR HWY_INLINE void tiles(const OrderedProduct& p, const float* b, int64_t n, const Access (&columns)[wide]) {
     constexpr int kRows = HWY_MAX_BYTES == 64 ? 8 : 6; // as many sums as there are registers for
+    const auto at = [&](int64_t m, auto rows) HWY_ATTR {
+        tile<decltype(rows)::value, wide>(p, p.a + m * p.aStride, b, p.out + m * p.stride + n, columns);
+    };
     int64_t m = 0;
-    for (; m + kRows <= p.M; m += kRows) tile<kRows>(p, p.a + m * p.aStride, b, p.out + m * p.stride + n, columns);
-    for (; m + 4 <= p.M; m += 4) tile<4>(p, p.a + m * p.aStride, b, p.out + m * p.stride + n, columns);
-    for (; m < p.M; ++m) tile<1>(p, p.a + m * p.aStride, b, p.out + m * p.stride + n, columns);
+    if constexpr (wide == 2) {
+        for (; m + kRows <= p.M; m += kRows) at(m, std::integral_constant<int, kRows>());
+        for (; m + 4 <= p.M; m += 4) at(m, std::integral_constant<int, 4>());
+    }
+    for (; m < p.M; ++m) at(m, std::integral_constant<int, 1>());
 }
 
 void orderedProductV(const OrderedProduct& p) {
     const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
-    for (int64_t n = 0; n < p.N; n += kWide * lanes) {
-        const float* b = p.b.data + n / Columns::kPanelColumns * p.b.panel + n % Columns::kPanelColumns;
-        if (n + kWide * lanes <= p.N) {
-            rowsOfTiles<Whole>(p, b, n, {Whole(), Whole()});
+    const auto columnsFrom = [&](int64_t n) {
+        return p.b.data + n / Columns::kPanelColumns * p.b.panel + n % Columns::kPanelColumns;
+    };
+    int64_t n = 0;
+    if (p.M < 4 && p.b.panel == Columns::kPanelColumns) // few rows: the columns are next to one another
+        for (const Whole w; n + 8 * lanes <= p.N; n += 8 * lanes)
+            tiles<8, Whole>(p, columnsFrom(n), n, {w, w, w, w, w, w, w, w});
+    for (; n < p.N; n += 2 * lanes) {
+        if (n + 2 * lanes <= p.N) {
+            tiles<2, Whole>(p, columnsFrom(n), n, {Whole(), Whole()});
             continue;
         }
         const auto part = [&](int64_t first) HWY_ATTR {
             return Part{hn::FirstN(Floats(), static_cast<size_t>(std::clamp<int64_t>(p.N - first, 0, lanes)))};
         };
-        rowsOfTiles<Part>(p, b, n, {part(n), part(n + lanes)});
+        tiles<2, Part>(p, columnsFrom(n), n, {part(n), part(n + lanes)});
     }
 }
 

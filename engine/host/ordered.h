@@ -25,7 +25,10 @@ class Panels {
 public:
     /// @param stride floats from row to row  @param isTransposed the rows are the columns of the factor: [N,K]
     Panels(int64_t K, int64_t N, const float* rows, int64_t stride, bool isTransposed = false);
-    Columns columns() const { return {data_.data(), Columns::kPanelColumns, K_ * Columns::kPanelColumns}; }
+    /// @param first a multiple of kPanelColumns
+    Columns columns(int64_t first = 0) const {
+        return {data_.data() + first * K_, Columns::kPanelColumns, K_ * Columns::kPanelColumns};
+    }
 
 private:
     int64_t K_;
