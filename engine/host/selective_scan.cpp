@@ -61,15 +61,15 @@ void selectiveV(const SelectiveScan& of, int64_t sequence, int64_t begin, int64_
 
 /// Memory of a thread: for each row of a chunk and each state, one vector.
 struct Scratch {
-    float *h, *keep, *dIn, *dOut;
+    float *h, *keep, *dInto, *dOutOf;
     /// @param memory four blocks and N vectors
     Scratch(float* memory, int64_t N, int64_t block)
-        : h(memory), keep(memory + block + N * static_cast<int64_t>(hn::Lanes(Floats()))), dIn(keep + block),
-          dOut(dIn + block) {}
+        : h(memory), keep(memory + block + N * static_cast<int64_t>(hn::Lanes(Floats()))), dInto(keep + block),
+          dOutOf(dInto + block) {}
 };
 
 /// Rows [t, tEnd) of some channels: the states from the one before them, then backward.
-/// @param scratch to whose dIn and dOut the derivatives of each channel are added
+/// @param scratch to whose dInto and dOutOf the derivatives of each channel are added
 template <typename Access>
 HWY_ATTR HWY_INLINE void chunkBackward(const SelectiveScan& of, const SelectiveBackward& data, int64_t sequence,
                                        int64_t t, int64_t tEnd, int64_t w, Access access, const Scratch& scratch) {
@@ -106,8 +106,8 @@ HWY_ATTR HWY_INLINE void chunkBackward(const SelectiveScan& of, const SelectiveB
             const auto addTo = [&](float* sums, Vector a, Vector b) HWY_ATTR {
                 hn::StoreU(hn::MulAdd(a, b, hn::LoadU(Floats(), sums + own)), Floats(), sums + own);
             };
-            addTo(scratch.dOut, dy, h);
-            addTo(scratch.dIn, g, input);
+            addTo(scratch.dOutOf, dy, h);
+            addTo(scratch.dInto, g, input);
             byInput = hn::MulAdd(g, hn::Set(Floats(), of.in[small + n]), byInput);
             byStep = hn::MulAdd(byPower, access.load(of.decay + n * stride + w), byStep);
             access.store(hn::MulAdd(byPower, step, access.load(data.dDecay + state)), data.dDecay + state);
@@ -118,9 +118,9 @@ HWY_ATTR HWY_INLINE void chunkBackward(const SelectiveScan& of, const SelectiveB
     }
 }
 
-/// Channels [begin, end) of a sequence. @param dIn,dOut receive what they add: [T,N] with the stride of in and out
+/// Channels [begin, end) of a sequence. @param dInto,dOutOf receive what they add: [T,N] with the stride of in and out
 void selectiveBackwardV(const SelectiveScan& of, const SelectiveBackward& data, int64_t sequence, int64_t begin,
-                        int64_t end, float* dIn, float* dOut, float* memory) {
+                        int64_t end, float* dInto, float* dOutOf, float* memory) {
     const Begins first(of, sequence);
     const int64_t stride = of.rows.stride(), N = of.N, length = of.rows.lengthOf(sequence);
     const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
@@ -132,18 +132,18 @@ void selectiveBackwardV(const SelectiveScan& of, const SelectiveBackward& data, 
     }
     for (int64_t t = length; t < of.rows.T; ++t)
         for (float* to : {data.dx, data.dStep}) std::fill_n(to + first.rows + t * stride + begin, end - begin, 0.0f);
-    for (float* to : {dIn, dOut}) std::fill_n(to, of.rows.T * of.stateStride(), 0.0f);
+    for (float* to : {dInto, dOutOf}) std::fill_n(to, of.rows.T * of.stateStride(), 0.0f);
     for (int64_t chunk = (length + kChunk - 1) / kChunk; chunk-- > 0;) {
         const int64_t t = chunk * kChunk, tEnd = std::min(t + kChunk, length);
-        for (float* sums : {scratch.dIn, scratch.dOut}) std::fill_n(sums, kChunk * N * lanes, 0.0f);
+        for (float* sums : {scratch.dInto, scratch.dOutOf}) std::fill_n(sums, kChunk * N * lanes, 0.0f);
         vectors(end - begin, [&](auto access, int64_t offset) HWY_ATTR {
             chunkBackward(of, data, sequence, t, tEnd, begin + offset, access, scratch);
         });
         for (int64_t row = 0; row < tEnd - t; ++row)
             for (int64_t n = 0; n < N; ++n) {
                 const int64_t own = (row * N + n) * lanes, to = (t + row) * of.stateStride() + n;
-                dIn[to] = sumOf(hn::LoadU(Floats(), scratch.dIn + own));
-                dOut[to] = sumOf(hn::LoadU(Floats(), scratch.dOut + own));
+                dInto[to] = sumOf(hn::LoadU(Floats(), scratch.dInto + own));
+                dOutOf[to] = sumOf(hn::LoadU(Floats(), scratch.dOutOf + own));
             }
     }
 }
@@ -180,20 +180,20 @@ void selectiveScan(const SelectiveScan& of, const float* state, float* y, float*
 
 void selectiveScanBackward(const SelectiveScan& of, const SelectiveBackward& data, Pool& pool) {
     const int64_t parts = partsOf(of, kChannels), rows = of.rows.T * of.stateStride();
-    // What each part of the channels adds to dIn and dOut.
-    std::vector<float> dIn(static_cast<size_t>(of.rows.B * parts * rows)), dOut(dIn.size());
+    // What each part of the channels adds to dInto and dOutOf.
+    std::vector<float> dInto(static_cast<size_t>(of.rows.B * parts * rows)), dOutOf(dInto.size());
     pool.ranges(of.rows.B * parts, 1, 1, [&](int64_t first, int64_t end) {
         float* memory = scratch(static_cast<size_t>((4 * SelectiveScan::kChunk + 1) * of.N * kLanes), 0);
         for (int64_t i = first; i < end; ++i) {
             const int64_t begin = i % parts * kChannels;
             HWY_DYNAMIC_DISPATCH(selectiveBackwardV)
-            (of, data, i / parts, begin, std::min(begin + kChannels, of.rows.stride()), dIn.data() + i * rows,
-             dOut.data() + i * rows, memory);
+            (of, data, i / parts, begin, std::min(begin + kChannels, of.rows.stride()), dInto.data() + i * rows,
+             dOutOf.data() + i * rows, memory);
         }
     });
     pool.ranges(of.rows.B, 1, 1, [&](int64_t first, int64_t end) {
         for (int64_t b = first; b < end; ++b)
-            for (const auto& [from, to] : {std::pair{&dIn, data.dIn}, {&dOut, data.dOut}})
+            for (const auto& [from, to] : {std::pair{&dInto, data.dInto}, {&dOutOf, data.dOutOf}})
                 for (int64_t i = 0; i < rows; ++i) {
                     float sum = 0;
                     for (int64_t part = 0; part < parts; ++part)

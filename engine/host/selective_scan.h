@@ -22,10 +22,10 @@ void selectiveScan(const SelectiveScan& of, const float* state, float* y, float*
 
 struct SelectiveBackward {
     const float *states = nullptr, *dy = nullptr, *dLast = nullptr;
-    float *dx = nullptr, *dStep = nullptr; ///< [B,T,W]
-    float* dDecay = nullptr;               ///< of each sequence: [B,N,W]
-    float *dIn = nullptr, *dOut = nullptr; ///< [B,T,N]
-    float* dState = nullptr;               ///< [B,N,W]
+    float *dx = nullptr, *dStep = nullptr;     ///< [B,T,W]
+    float* dDecay = nullptr;                   ///< of each sequence: [B,N,W]
+    float *dInto = nullptr, *dOutOf = nullptr; ///< [B,T,N]
+    float* dState = nullptr;                   ///< [B,N,W]
 };
 void selectiveScanBackward(const SelectiveScan& of, const SelectiveBackward& data, Pool& pool);
 

@@ -15,7 +15,7 @@ constexpr int64_t kChunk = host::SelectiveScan::kChunk;
 // selective_scan: x, step, decay [N,W], in, out, state, lengths (optional) -> y, last, states before each chunk
 enum Input : uint32_t { X, Step, Decay, In, Out, State, Lengths };
 // selective_scan_gradient: the first five, states, dy, dLast, lengths (optional)
-// -> dx, dStep, dDecay of each sequence, dIn, dOut, dState, and what shaders keep of a chunk
+// -> dx, dStep, dDecay of each sequence, dInto, dOutOf, dState, and what shaders keep of a chunk
 enum GradientInput : uint32_t { States = State, DY, DLast, GradientLengths };
 
 bool hasLengths(const Attributes& attributes) { return attributes.flag("lengths"); }
@@ -204,14 +204,15 @@ void referenceGradient(const ReferenceCall& call) {
 std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&) {
     const Sizes sizes(types.inputs);
     const bool isBounded = hasLengths(types.attributes);
+    const Binding lengths = readIf(isBounded ? uint32_t{GradientLengths} : kAbsent);
     const int64_t vectors = (sizes.W + 3) / 4;
     std::vector<Dispatch> list;
     for (int64_t chunk = sizes.chunks(); chunk-- > 0;) {
         const int64_t rows = std::min(kChunk, sizes.T - chunk * kChunk);
         list.push_back({.shader = "ops/selective_scan_gradient",
                         .bindings = {load4(X), load4(Step), load4(Decay), readInput(In), readInput(Out), load4(States),
-                                     load4(DY), load4(DLast), readIf(isBounded ? uint32_t{GradientLengths} : kAbsent),
-                                     writeOutput(0), writeOutput(1), writeOutput(2), writeOutput(5), writeOutput(6)},
+                                     load4(DY), load4(DLast), lengths, writeOutput(0), writeOutput(1), writeOutput(2),
+                                     writeOutput(5), writeOutput(6)},
                         .push = {u32(vectors), u32(sizes.T), u32(chunk), u32(sizes.chunks()), isBounded},
                         .specialisation = {u32(sizes.N), u32(kChunk)},
                         .x = groupsOf(vectors, 64),
@@ -219,8 +220,9 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
                         .barrierBefore = chunk + 1 < sizes.chunks()});
         list.push_back(
             {.shader = "ops/selective_scan_sums",
-             .bindings = {load4(X), load4(Step), load4(DY), {Access::Load4, true, 6}, writeOutput(3), writeOutput(4)},
-             .push = {u32(vectors), u32(sizes.T), u32(chunk * kChunk), u32(rows), u32(sizes.N), u32(kChunk)},
+             .bindings =
+                 {load4(X), load4(Step), load4(DY), {Access::Load4, true, 6}, lengths, writeOutput(3), writeOutput(4)},
+             .push = {u32(vectors), u32(sizes.T), u32(chunk * kChunk), u32(rows), u32(sizes.N), u32(kChunk), isBounded},
              .x = groupsOf(rows * ((sizes.N + 3) / 4 * 4), 64),
              .y = GridAxis::fixed(u32(sizes.B)),
              .barrierBefore = true});
@@ -238,11 +240,19 @@ HostKernel hostGradient(const OpTypes& types) {
                                      .dx = run.outputs[0],
                                      .dStep = run.outputs[1],
                                      .dDecay = run.outputs[2],
-                                     .dIn = run.outputs[3],
-                                     .dOut = run.outputs[4],
+                                     .dInto = run.outputs[3],
+                                     .dOutOf = run.outputs[4],
                                      .dState = run.outputs[5]},
                                     run.pool);
     };
+}
+
+/// x with zeros in rows that do not count.
+Tensor countedRows(const SelectiveScanInputs& in) {
+    const int64_t B = in.x.shape()[0], T = in.x.shape()[1];
+    const Tensor rows = cumulativeSum(fill(*in.x.graph, {T, 1}, 1), 0, {.exclusive = true}),
+                 counts = binary(rows, reshape(toReal(in.lengths), {B, 1, 1}), Binary::Less); // [B,T,1]
+    return select(counts, in.x, fill(*in.x.graph, {1}, 0));
 }
 
 } // namespace
@@ -267,7 +277,8 @@ SelectivelyScanned selectiveScan(const SelectiveScanInputs& in) {
     std::vector<Tensor> inputs{in.x, in.step, permute(in.decay, {1, 0}), in.in, in.out, in.state};
     if (in.lengths) inputs.push_back(in.lengths);
     const Tensor y = in.x.graph->add(kSelectiveScan, inputs, {{"lengths", in.lengths ? 1 : 0}});
-    return {in.skip ? add(y, binary(in.x, in.skip, Binary::Multiply)) : y, outputOf(y, 1)};
+    if (!in.skip) return {y, outputOf(y, 1)};
+    return {add(y, binary(in.lengths ? countedRows(in) : in.x, in.skip, Binary::Multiply)), outputOf(y, 1)};
 }
 
 } // namespace attn

@@ -15,7 +15,7 @@ struct SelectiveScanInputs {
     Tensor lengths{}; ///< I32 [B]: how many rows of each sequence count; null: all
 };
 struct SelectivelyScanned {
-    Tensor y;     ///< [B,T,W]; of rows that do not count only what skip adds
+    Tensor y;     ///< [B,T,W]; zeros in rows that do not count
     Tensor state; ///< [B,N,W], after the last row that counts
 };
 /// A state space whose step, input and output depend on the row:

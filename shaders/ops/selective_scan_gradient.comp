@@ -28,16 +28,17 @@ layout(std430, binding = 14) buffer KeptBuffer { vec4 kept[]; }; // [B, 2 CHUNK,
 void main() {
     const uint v = gl_GlobalInvocationID.x, b = gl_WorkGroupID.y, stride = (N + 3) / 4 * 4;
     if (v >= vectors) return;
-    const uint begin = chunk * CHUNK, end = min(begin + CHUNK, rows), count = hasLengths == 1u ? uint(max(lengths[b], 0)) : rows;
+    const uint begin = chunk * CHUNK, end = min(begin + CHUNK, rows),
+               live = clamp(hasLengths == 1u ? uint(max(lengths[b], 0)) : rows, begin, end); // where the rows that count end
     const uint before = (b * chunks + chunk) * N * vectors + v, own = b * 2 * CHUNK * N * vectors + v, ownD = own + CHUNK * N * vectors;
     vec4 h[N];
     for (uint n = 0; n < N; ++n) h[n] = LOAD4(states, before + n * vectors);
-    for (uint t = begin; t < end; ++t) {
+    for (uint t = begin; t < live; ++t) {
         const uint row = b * rows + t, at = row * vectors + v;
-        const vec4 dt = t < count ? LOAD4(step_, at) : vec4(0.0), entering = t < count ? dt * LOAD4(x, at) : vec4(0.0);
+        const vec4 dt = LOAD4(step_, at), entering = dt * LOAD4(x, at);
         for (uint n = 0; n < N; ++n) {
-            if (t < count) h[n] = exp(dt * LOAD4(decay, n * vectors + v)) * h[n] + entering * in_[row * stride + n];
-            kept[own + ((t - begin) * N + n) * vectors] = t < count ? h[n] : vec4(0.0);
+            h[n] = exp(dt * LOAD4(decay, n * vectors + v)) * h[n] + entering * in_[row * stride + n];
+            kept[own + ((t - begin) * N + n) * vectors] = h[n];
         }
     }
     vec4 d[N], byDecay[N];
@@ -46,26 +47,27 @@ void main() {
         d[n] = chunk + 1 == chunks ? LOAD4(dLast, at) : dState[at];
         byDecay[n] = chunk + 1 == chunks ? vec4(0.0) : dDecay[at];
     }
-    for (uint t = end; t-- > begin;) {
+    for (uint t = live; t < end; ++t) {
+        dx[(b * rows + t) * vectors + v] = vec4(0.0);
+        dStep[(b * rows + t) * vectors + v] = vec4(0.0);
+    }
+    for (uint t = live; t-- > begin;) {
         const uint row = b * rows + t, at = row * vectors + v, place = (t - begin) * N * vectors;
-        vec4 byInput = vec4(0.0), byStep = vec4(0.0), dt = vec4(0.0), value = vec4(0.0);
-        if (t < count) dt = LOAD4(step_, at), value = LOAD4(x, at);
+        const vec4 dt = LOAD4(step_, at);
+        vec4 byInput = vec4(0.0), byStep = vec4(0.0);
         for (uint n = 0; n < N; ++n) {
-            vec4 g = vec4(0.0);
-            if (t < count) {
-                const vec4 a = LOAD4(decay, n * vectors + v), keep = exp(dt * a);
-                const vec4 earlier = t == begin ? LOAD4(states, before + n * vectors) : kept[own + place - (N - n) * vectors];
-                g = d[n] + out_[row * stride + n] * LOAD4(dy, at);
-                byInput += g * in_[row * stride + n];
-                d[n] = g * keep;
-                const vec4 byPower = d[n] * earlier;
-                byStep += byPower * a;
-                byDecay[n] += byPower * dt;
-            }
+            const vec4 a = LOAD4(decay, n * vectors + v);
+            const vec4 earlier = t == begin ? LOAD4(states, before + n * vectors) : kept[own + place - (N - n) * vectors];
+            const vec4 g = d[n] + out_[row * stride + n] * LOAD4(dy, at);
+            byInput += g * in_[row * stride + n];
+            d[n] = g * exp(dt * a);
+            const vec4 byPower = d[n] * earlier;
+            byStep += byPower * a;
+            byDecay[n] += byPower * dt;
             kept[ownD + place + n * vectors] = g;
         }
         dx[at] = byInput * dt;
-        dStep[at] = byInput * value + byStep;
+        dStep[at] = byInput * LOAD4(x, at) + byStep;
     }
     for (uint n = 0; n < N; ++n) {
         const uint at = (b * N + n) * vectors + v;

@@ -105,8 +105,8 @@ def selective():
         counts = torch.tensor(lengths)[:, None, None] > t
         keep = torch.exp(step[:, t, None, :] * decay.T)  # [B,N,W]
         state = torch.where(counts, keep * state + (step[:, t] * x[:, t])[:, None, :] * into[:, t, :, None], state)
-        rows.append(torch.where(counts[:, 0], (state * out[:, t, :, None]).sum(1), torch.zeros(())))
-    case.write("selective", {"y": torch.stack(rows, 1) + skip * x, "state": state})
+        rows.append(torch.where(counts[:, 0], (state * out[:, t, :, None]).sum(1) + skip * x[:, t], torch.zeros(())))
+    case.write("selective", {"y": torch.stack(rows, 1), "state": state})
 
 
 def experts():

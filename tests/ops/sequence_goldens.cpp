@@ -54,7 +54,8 @@ public:
             traits.usesHost = usesHost;
             TensorStore store(device);
             GpuExecutor gpu(device, store, plan, {.traits = traits});
-            for (const auto& [name, values] : test_.values) write(gpu, *plan, name, values);
+            for (const PlannedTensor& tensor : plan->tensors)
+                if (tensor.home == Home::Input) writeInput(gpu, tensor.name, tensor.type, test_.values.at(tensor.name));
             gpu.run(test_.step);
             for (const auto& [name, tensor] : test_.outputs)
                 compare(name, denseResult(gpu, name), usesHost ? "processor" : "shader");
@@ -68,21 +69,6 @@ private:
         std::vector<float> values(static_cast<size_t>(tensor.elements()));
         REQUIRE(file_.read(tensor, 0, values) == 0);
         return {values.begin(), values.end()};
-    }
-    static void write(GpuExecutor& gpu, const Plan& plan, const std::string& name, const std::vector<double>& values) {
-        for (const PlannedTensor& tensor : plan.tensors) {
-            if (tensor.name != name) continue;
-            const Shape& shape = tensor.type.shape;
-            for (size_t i = 0; i < values.size(); ++i) {
-                const auto at = static_cast<size_t>(static_cast<int64_t>(i) / shape.columns() * shape.rowStride() +
-                                                    static_cast<int64_t>(i) % shape.columns());
-                if (tensor.type.dtype == DType::I32)
-                    gpu.inputIntegers(name)[at] = static_cast<int32_t>(values[i]);
-                else
-                    gpu.input(name)[at] = static_cast<float>(values[i]);
-            }
-            return;
-        }
     }
     void compare(const std::string& name, const std::vector<double>& found, const char* by) const {
         const std::vector<double> expected = read(name);

@@ -1,6 +1,7 @@
 #include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
 #include "tests/ops/on_host.h"
+#include "tests/support/device.h"
 
 #include <limits>
 
@@ -53,6 +54,8 @@ std::vector<float> rowsOf(const std::vector<float>& all, int64_t C, int64_t T, c
     return rows;
 }
 
+std::vector<double> numbersOf(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+
 /// A recurrent network on a part of its sequences.
 class Network {
 public:
@@ -64,9 +67,8 @@ public:
           cell_({3, kWidth}) {}
     static constexpr int64_t kWidth = 37;
 
-    /// @param from results of a run of the rows before; null for the beginning  @param lengths empty: all rows count
-    Results run(const Part& part, const Results* from = nullptr, std::vector<double> lengths = {},
-                double beyond = 0) const {
+    /// @param from results of a run of the rows before; null for the beginning
+    Results run(const Part& part, const Results* from = nullptr) const {
         host::Pool pool(2);
         Case t;
         ScanInputs in{.gates = x_.input(t, "x", part)};
@@ -76,14 +78,7 @@ public:
         if (kind_ == Recurrence::Lstm) in.cell = cell_.input(t, "c", part);
         if (from != nullptr)
             for (const auto& [name, result] : {std::pair{"h", "state"}, {"c", "cell"}})
-                if (from->contains(result)) t.values[name] = {from->at(result).begin(), from->at(result).end()};
-        if (!lengths.empty()) {
-            for (int64_t b = 0; b < part.B; ++b)
-                for (auto row = static_cast<int64_t>(lengths[static_cast<size_t>(b)]); row < part.T; ++row)
-                    std::fill_n(t.values["x"].begin() + (b * part.T + row) * gates_ * kWidth, gates_ * kWidth, beyond);
-            t.values["lengths"] = lengths;
-            in.lengths = t.graph->input("lengths", {.shape = {part.B}, .dtype = DType::I32});
-        }
+                if (from->contains(result)) t.values[name] = numbersOf(from->at(result));
         const Scanned out = scan(kind_, in);
         t.expect("hidden", out.hidden);
         t.expect("state", out.state);
@@ -128,23 +123,6 @@ TEST_CASE("scan: a sequence has the same bits whole and in parts, each from the 
     }
 }
 
-TEST_CASE("scan: rows beyond a sequence's length change nothing, whatever they hold", "[ops][host]") {
-    for (const Recurrence kind : kNetworks) {
-        const Network network(kind);
-        const Results padded = network.run({}, nullptr, {4, 0, 9}, std::numeric_limits<double>::quiet_NaN());
-        const std::array<int64_t, 3> lengths{4, 0, 9};
-        for (int64_t b = 0; b < 3; ++b) {
-            const int64_t length = lengths[static_cast<size_t>(b)];
-            const Part beyond{.b = b, .B = 1, .t = length, .T = 9 - length}, state{.b = b, .B = 1, .T = 1};
-            CHECK(std::ranges::all_of(rowsOf(padded.at("hidden"), Network::kWidth, 9, beyond),
-                                      [](float value) { return value == 0; }));
-            if (length == 0) continue;
-            const Results alone = network.run({.b = b, .B = 1, .T = length});
-            CHECK(alone.at("state") == rowsOf(padded.at("state"), Network::kWidth, 1, state));
-        }
-    }
-}
-
 namespace {
 
 /// A sequence operation on part of its rows, from the last state of another run or from the beginning.
@@ -167,8 +145,6 @@ void checkParts(const Run& run, const std::string& rows, int64_t columns) {
     }
     CHECK(before.at("state") == all.at("state"));
 }
-
-std::vector<double> numbersOf(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
 } // namespace
 
@@ -213,6 +189,97 @@ TEST_CASE("selective_scan: a sequence has the same bits alone, beside others, wh
             return runOnHost(t, pool);
         },
         "y", kWidth);
+}
+
+namespace {
+
+/// The results of a graph on a device, by shaders or by the kernels of the processor.
+std::map<std::string, std::vector<double>> runOn(TestDevice& device, bool usesHost, const Case& test) {
+    const auto plan = compile(test.graph, test.outputs);
+    KernelTraits traits = device.kernelTraits();
+    traits.usesHost = usesHost;
+    TensorStore store(device);
+    GpuExecutor executor(device, store, plan, {.traits = traits});
+    for (const PlannedTensor& tensor : plan->tensors)
+        if (tensor.home == Home::Input) writeInput(executor, tensor.name, tensor.type, test.values.at(tensor.name));
+    executor.run(test.step);
+    std::map<std::string, std::vector<double>> results;
+    for (const auto& [name, tensor] : test.outputs) results[name] = denseResult(executor, name);
+    return results;
+}
+
+} // namespace
+
+TEST_CASE("scans: rows beyond a sequence's length change no result and no gradient, whatever they hold", "[ops][gpu]") {
+    constexpr int64_t B = 3, T = 70, W = 6, N = 4;
+    const auto build = [](Case& t, int kind) {
+        t.values["lengths"] = {40, 0, 70};
+        const Tensor lengths = t.graph->input("lengths", {.shape = {B}, .dtype = DType::I32});
+        if (kind < 3) {
+            const int64_t gates = kind == 1 ? 4 : kind == 2 ? 3 : 1;
+            const Scanned out = scan(static_cast<Recurrence>(kind), {.gates = t.real("x", {B, T, gates * W}),
+                                                                     .recurrent = t.real("r", {gates * W, W}, {}, 0.3),
+                                                                     .state = t.real("h", {B, W}),
+                                                                     .cell = kind == 1 ? t.real("c", {B, W}) : Tensor(),
+                                                                     .bias = kind == 2 ? t.real("b", {W}) : Tensor(),
+                                                                     .lengths = lengths});
+            return std::vector{out.hidden, out.state};
+        }
+        if (kind < 5) {
+            const LinearScanned out = linearScan({.a = t.real("x", {B, T, W}, {}, 0.4),
+                                                  .b = t.real("x2", {B, T, W}),
+                                                  .state = t.real("h", {B, W}),
+                                                  .lengths = lengths,
+                                                  .isComplex = kind == 4});
+            return std::vector{out.hidden, out.state};
+        }
+        const SelectivelyScanned out = selectiveScan({.x = t.real("x", {B, T, W}),
+                                                      .step = t.real("x2", {B, T, W}, {}, 0.1),
+                                                      .decay = t.real("decay", {W, N}),
+                                                      .in = t.real("x3", {B, T, N}),
+                                                      .out = t.real("x4", {B, T, N}),
+                                                      .state = t.real("h", {B, N, W}),
+                                                      .skip = t.real("skip", {W}),
+                                                      .lengths = lengths});
+        return std::vector{out.y, out.state};
+    };
+    TestDevice device;
+    for (int kind = 0; kind < 6; ++kind) {
+        Case t;
+        const std::vector<Tensor> results = build(t, kind);
+        std::vector<std::string> names;
+        std::vector<Tensor> sources;
+        for (uint32_t id = 0; id < t.graph->size(); ++id)
+            if (t.graph->node(id).kind == NodeKind::Input && t.graph->node(id).name != "lengths") {
+                names.push_back(t.graph->node(id).name);
+                sources.push_back({t.graph.get(), id, 0});
+            }
+        const Tensor loss = add(sum(multiply(results[0], t.real("direction", results[0].shape()))), sum(results[1]));
+        const std::vector<Tensor> gradients = gradient(loss, sources);
+        t.expect("rows", results[0]);
+        t.expect("state", results[1]);
+        for (size_t i = 0; i < names.size(); ++i) t.expect("d " + names[i], gradients[i]);
+        Case other = t;
+        for (auto& [name, values] : other.values) {
+            if (!name.starts_with("x") && name != "direction") continue;
+            const auto columns = static_cast<int64_t>(values.size()) / (B * T);
+            for (int64_t b = 0; b < B; ++b)
+                for (auto row = static_cast<int64_t>(t.values["lengths"][static_cast<size_t>(b)]); row < T; ++row)
+                    std::fill_n(values.begin() + (b * T + row) * columns, columns,
+                                name == "direction" ? 7 : std::numeric_limits<double>::quiet_NaN());
+        }
+        for (const bool usesHost : device.hostChoices()) {
+            const auto expected = runOn(device, usesHost, t), found = runOn(device, usesHost, other);
+            for (const auto& [name, list] : expected) {
+                INFO("kind " << kind << ", " << name << (usesHost ? " by the processor" : " by shaders"));
+                CHECK((found.at(name) == list));
+                if (name != "rows" && !name.starts_with("d x")) continue;
+                const auto columns = static_cast<int64_t>(list.size()) / (B * T);
+                CHECK(std::all_of(list.begin() + 40 * columns, list.begin() + 2 * T * columns,
+                                  [](double value) { return value == 0; })); // the end of the first, and the second
+            }
+        }
+    }
 }
 
 TEST_CASE("convolve: a row has the same bits whatever rows and sequences are beside it", "[ops][host]") {

@@ -29,14 +29,7 @@ void compare(test::TestDevice& device, const Case& test, std::optional<KernelTra
             test::writeDense(store, tensor.name, list);
             continue;
         }
-        const Shape& shape = tensor.type.shape;
-        for (int64_t i = 0; i < shape.elements(); ++i) {
-            const auto at = static_cast<size_t>(i / shape.columns() * shape.rowStride() + i % shape.columns());
-            if (tensor.type.dtype == DType::I32)
-                gpu.inputIntegers(tensor.name)[at] = static_cast<int32_t>(list[static_cast<size_t>(i)]);
-            else
-                gpu.input(tensor.name)[at] = static_cast<float>(list[static_cast<size_t>(i)]);
-        }
+        writeInput(gpu, tensor.name, tensor.type, list);
     }
     cpu.run(test.step);
     gpu.run(test.step);
