@@ -360,3 +360,40 @@ TEST_CASE("gather_pages: rows come from the pages that the table names, zeros fr
         }
     }
 }
+
+TEST_CASE("scan: the last state may live in the graph until the next step", "[ops][gpu]") {
+    constexpr int64_t T = 3, W = 5;
+    Case whole;
+    const Tensor gates = whole.real("x", {1, 2 * T, 4 * W}), recurrent = whole.real("r", {4 * W, W}),
+                 none = fill(*whole.graph, {1, W}, 0);
+    whole.expect("hidden",
+                 scan(Recurrence::Lstm, {.gates = gates, .recurrent = recurrent, .state = none, .cell = none}).hidden);
+    TestDevice device;
+    for (const bool usesHost : device.hostChoices()) {
+        const std::vector<double> expected = runOn(device, usesHost, whole).at("hidden");
+        Case step;
+        const Tensor state = step.graph->state("state", {.shape = {1, W}}),
+                     cell = step.graph->state("cell", {.shape = {1, W}});
+        const Scanned out = scan(Recurrence::Lstm, {.gates = step.real("x", {1, T, 4 * W}),
+                                                    .recurrent = step.real("r", {4 * W, W}),
+                                                    .state = state,
+                                                    .cell = cell});
+        const auto plan = compile(step.graph, {{"hidden", out.hidden},
+                                               {"state", assign(state, out.state, StepScalar::Beginning)},
+                                               {"cell", assign(cell, out.cell, StepScalar::Beginning)}});
+        KernelTraits traits = device.kernelTraits();
+        traits.usesHost = usesHost;
+        TensorStore store(device);
+        reserveSources(store, *plan);
+        for (const char* name : {"state", "cell"}) writeDense(store, name, std::vector<double>(W, 0));
+        GpuExecutor executor(device, store, plan, {.traits = traits});
+        writeInput(executor, "r", recurrent.type(), whole.values.at("r"));
+        for (int64_t i = 0; i < 2; ++i) {
+            const auto first = whole.values.at("x").begin() + i * T * 4 * W;
+            writeInput(executor, "x", {.shape = {1, T, 4 * W}}, {first, first + T * 4 * W});
+            executor.run(step.step);
+            CHECK(denseResult(executor, "hidden") ==
+                  std::vector<double>(expected.begin() + i * T * W, expected.begin() + (i + 1) * T * W));
+        }
+    }
+}

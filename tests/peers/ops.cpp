@@ -65,16 +65,16 @@ void denseConvolution(Work& work) {
     work.learn(convolve(x, w, b, {{.before = 1, .after = 1}}), {x, w, b});
 }
 
-/// A decay for each number. B 4, width 512, over T rows.
+/// A decay for each number. Width 512, over T rows.
 void linearRecurrence(Work& work, int64_t T) {
-    constexpr int64_t B = 4, W = 512;
+    constexpr int64_t B = 1, W = 512;
     const Tensor a = work.parameter("a", {B, T, W}), b = work.parameter("b", {B, T, W});
     work.learn(linearScan({.a = a, .b = b, .state = fill(*work.graph, {B, W}, 0)}).hidden, {a, b});
 }
 
-/// Mamba's state space. B 4, width 512, 16 states, over T rows.
+/// Mamba's state space. Width 512, 16 states, over T rows.
 void stateSpace(Work& work, int64_t T) {
-    constexpr int64_t B = 4, W = 512, N = 16;
+    constexpr int64_t B = 1, W = 512, N = 16;
     const SelectiveScanInputs in{.x = work.parameter("x", {B, T, W}),
                                  .step = unary(work.parameter("step", {B, T, W}), Unary::Square),
                                  .decay = unary(unary(work.parameter("decay", {W, N}), Unary::Square), Unary::Negate),
@@ -128,7 +128,7 @@ int main(int count, char** names) {
                                                           {"causal-convolution", causalConvolution},
                                                           {"convolution", denseConvolution},
                                                           {"experts", experts}};
-    for (int64_t T = 512; T <= 16384; T *= 2) {
+    for (int64_t T = 256; T <= 16384; T *= 2) {
         all["linear-scan-" + std::to_string(T)] = [T](Work& work) { linearRecurrence(work, T); };
         all["selective-scan-" + std::to_string(T)] = [T](Work& work) { stateSpace(work, T); };
     }

@@ -287,27 +287,32 @@ MEASUREMENTS = {"train-A": training("A"), "train-B": training("B"), "train-C": t
 LENGTHS = [256 << n for n in range(7)]
 BY_LENGTH = "lengths"
 LENGTH_SPECS = {"full attention": "mask=full", "attention in a window of 256": "mask=causal & window(256)"}
+LENGTH_OPERATIONS = {"linear scan": "linear-scan", "selective scan": "selective-scan"}  # forward and backward
 
 
 def measure_lengths(ours, repetitions, rows):
     for turn in range(repetitions):
         say(f"{BY_LENGTH}: turn {turn + 1} of {repetitions}")
-        for name, spec in LENGTH_SPECS.items():
-            for length, elapsed_ms in ours.costs(spec, LENGTHS).items():
+        measured = {name: ours.costs(spec, LENGTHS) for name, spec in LENGTH_SPECS.items()}
+        for name, operation in LENGTH_OPERATIONS.items():
+            measured[name] = {length: ours.operation(f"{operation}-{length}") for length in LENGTHS}
+        for name, times in measured.items():
+            for length, elapsed_ms in times.items():
                 title = length_title(name, length)
                 rows.setdefault(title, Row(title, "ms")).ours.append(elapsed_ms)
 
 
 def length_title(name, length):
-    return f"{name}, one head of 32, T = {length}"
+    return f"{name}, {'one head of 32' if name in LENGTH_SPECS else 'width 512'}, T = {length}"
 
 
 def lengths_table(rows):
     """Milliseconds by length, and how much longer each takes than half of the length."""
-    lines, before = [["T", *(f"{name}, ms" for name in LENGTH_SPECS)]], {}
+    names = [*LENGTH_SPECS, *LENGTH_OPERATIONS]
+    lines, before = [["T", *(f"{name}, ms" for name in names)]], {}
     for length in LENGTHS:
         cells = [f"{length:,}"]
-        for name in LENGTH_SPECS:
+        for name in names:
             row = rows[length_title(name, length)]
             now = row.median(row.ours)
             cells.append(with_spread(row.ours) + (f", x {now / before[name]:.2f}" if name in before else ""))
@@ -327,7 +332,7 @@ def options_of(arguments):
                         help=f"measure only some of {', '.join(MEASUREMENTS)} and {BY_LENGTH}")
     parser.add_argument("--json", metavar="FILE", help="also write the rows to a file")
     parser.add_argument("--gpu", action="store_true", help="measure the graphics card: ours on Vulkan, PyTorch on CUDA")
-    parser.add_argument("--lengths", action="store_true", help="also time our full and window attention against length")
+    parser.add_argument("--lengths", action="store_true", help="also time our attention and scans against length")
     parser.add_argument("--llama", metavar="BINARY", help="llama.cpp's llama-bench, to compare decoding with; needs --gguf")
     parser.add_argument("--gguf", metavar="FILE", help="GPT-2 small for llama.cpp, in f32")
     parser.add_argument("--python", default="/usr/bin/python3", metavar="PROGRAM",

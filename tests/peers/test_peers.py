@@ -82,9 +82,13 @@ class Figures(unittest.TestCase):
             def costs(self, spec, lengths):
                 return {T: T * (T if "full" in spec else 1) for T in lengths}
 
+            def operation(self, name):
+                return 3 * int(name.rpartition("-")[2])
+
         rows = {}
         peers.measure_lengths(Ours(), 1, rows)
         self.assertEqual(rows["full attention, one head of 32, T = 512"].ours, [512 * 512])
+        self.assertEqual(rows["linear scan, width 512, T = 512"].ours, [3 * 512])
         lines = peers.lengths_table(rows).splitlines()
         self.assertEqual(len(lines), 2 + 7)
         self.assertIn("16,384", lines[-1])
