@@ -3,6 +3,7 @@
 #include "engine/host/scores.h"
 
 #include <algorithm>
+#include <optional>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/host/recurrence.cpp"
@@ -119,12 +120,12 @@ class Repeated {
 public:
     Repeated(bool isOften, int64_t K, int64_t N, const float* rows, int64_t stride)
         : columns_(Columns::ofRows(rows, stride)) {
-        if (isOften) columns_ = panels_.emplace_back(K, N, rows, stride).columns();
+        if (isOften) columns_ = panels_.emplace(K, N, rows, stride).columns();
     }
     Columns columns() const { return columns_; }
 
 private:
-    std::vector<Panels> panels_;
+    std::optional<Panels> panels_;
     Columns columns_;
 };
 
