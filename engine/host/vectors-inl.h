@@ -35,7 +35,15 @@ struct Whole {
 /// The same for the first lanes of a vector, at the end of a row.
 struct Part {
     hn::Mask<Floats> mask;
-    HWY_ATTR Vector load(const float* from) const { return hn::MaskedLoad(mask, Floats(), from); }
+    HWY_ATTR Vector load(const float* from) const {
+#if HWY_TARGET == HWY_SSE4 // whose masked loads want aligned memory, and read all of it
+        alignas(16) float lanes[4] = {};
+        for (size_t i = 0, count = hn::CountTrue(Floats(), mask); i < count; ++i) lanes[i] = from[i];
+        return hn::Load(Floats(), lanes);
+#else
+        return hn::MaskedLoad(mask, Floats(), from);
+#endif
+    }
     HWY_ATTR void store(Vector value, float* to) const { hn::BlendedStore(value, mask, Floats(), to); }
     HWY_ATTR Vector orZero(Vector value) const { return hn::IfThenElseZero(mask, value); }
     HWY_ATTR Vector orElse(Vector value, Vector other) const { return hn::IfThenElse(mask, value, other); }

@@ -83,7 +83,18 @@ std::span<const Op* const> opCatalogue() {
                                      &kBucketAttentionGradient,
                                      &kClusterAttention,
                                      &kClusterAttentionGradient,
-                                     &kChannelMean};
+                                     &kChannelMean,
+                                     &kScan,
+                                     &kScanGradient,
+                                     &kConvolve,
+                                     &kConvolveInputGradient,
+                                     &kConvolveWeightGradient,
+                                     &kLinearScan,
+                                     &kLinearScanGradient,
+                                     &kSelectiveScan,
+                                     &kSelectiveScanGradient,
+                                     &kGroupedMatmul,
+                                     &kGroupedMatmulWeightGradient};
     return kOps;
 }
 

@@ -25,4 +25,8 @@ extern const Op kBatchedMatmul, kPermute, kSlice, kPad, kConcatenate, kBroadcast
 extern const Op kBlockAttention, kBlockAttentionGradient, kBlockAttentionBiasGradient, kBucketAttention,
     kBucketAttentionGradient, kClusterAttention, kClusterAttentionGradient, kChannelMean;
 
+// For sequences that are read row after row.
+extern const Op kScan, kScanGradient, kConvolve, kConvolveInputGradient, kConvolveWeightGradient, kLinearScan,
+    kLinearScanGradient, kSelectiveScan, kSelectiveScanGradient, kGroupedMatmul, kGroupedMatmulWeightGradient;
+
 } // namespace attn

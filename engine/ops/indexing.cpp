@@ -227,6 +227,14 @@ Tensor take(Tensor x, Tensor ids) {
     return reshape(take(x, reshape(ids, {ids.shape().elements()})), Shape(extents));
 }
 
+Tensor gatherPages(Tensor pages, Tensor table) {
+    const Shape &from = pages.shape(), &order = table.shape();
+    require(from.rank() == 3 && order.rank() == 2, "gather_pages",
+            fmt::format("{} are not pages [P,S,C], or {} is no table [B,L]", from.text(), order.text()));
+    const Tensor rows =
+        take(reshape(pages, {from[0], from[1] * from[2]}), reshape(table, {order[0] * order[1]})); // [B L, S C]
+    return reshape(rows, {order[0], order[1] * from[1], from[2]});
+}
 Tensor put(Tensor x, Tensor ids, int64_t S) { return x.graph->add(kPut, {x, ids}, {{"rows", static_cast<double>(S)}}); }
 
 Tensor argmax(Tensor x) { return x.graph->add(kArgmax, {x}); }

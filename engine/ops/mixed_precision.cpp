@@ -86,10 +86,12 @@ std::vector<Tensor> passOn(const GradientCall& call) { return {call.outputGradie
 /// The outputs of an operation that are kept in 16 bits, as bits. Scores are not: they are not kept, and bfloat16 has
 /// no number as small as that of a hidden cell.
 uint32_t shortOutputs(const Op* op) {
-    static constexpr std::array<std::pair<const Op*, uint32_t>, 26> kShort{{
+    static constexpr std::array<std::pair<const Op*, uint32_t>, 29> kShort{{
         {&kEmbedding, 1},
         {&kMatmul, 3}, // also the argument of its activation
         {&kBatchedMatmul, 1},
+        {&kConvolve, 1},
+        {&kGroupedMatmul, 1},
         {&kSwiglu, 1},
         {&kActivate, 1},
         {&kLayerNorm, 1},
@@ -103,6 +105,7 @@ uint32_t shortOutputs(const Op* op) {
         {&kBucketAttention, 1},
         {&kClusterAttention, 1},
         {&kMatmulPlain, 1},
+        {&kConvolveInputGradient, 1},
         {&kActivateGradient, 1},
         {&kSwigluGradient, 3},
         {&kNormGradient, 1},
@@ -120,7 +123,15 @@ uint32_t shortOutputs(const Op* op) {
 
 /// The number of inputs, counted from the first, that an operation multiplies with one another.
 size_t operandsOf(const Op& op, const Attributes& attributes) {
-    if (&op == &kMatmul || &op == &kBatchedMatmul || &op == &kMatmulTransposed) return 2;
+    static constexpr std::array kProducts{&kMatmul,
+                                          &kBatchedMatmul,
+                                          &kMatmulTransposed,
+                                          &kConvolve,
+                                          &kConvolveInputGradient,
+                                          &kConvolveWeightGradient,
+                                          &kGroupedMatmul,
+                                          &kGroupedMatmulWeightGradient};
+    if (std::ranges::find(kProducts, &op) != kProducts.end()) return 2;
     return &op == &kMatmulPlain ? 2 * static_cast<size_t>(attributes.integer("pairs")) : 0;
 }
 

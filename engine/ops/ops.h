@@ -124,7 +124,8 @@ struct TopK {
     Tensor values;
     Tensor indices;
 };
-/// Finds the k largest elements of each row and their columns, largest first; of equals, the lower column first.
+/// Finds the k largest elements of each row and their columns, largest first; of equals, the lower column first. The
+/// gradient of the values goes to the elements that were found.
 /// @param x [R,C]  @return values [R,k] and indices I32 [R,k]
 TopK topK(Tensor x, int64_t k);
 

@@ -91,6 +91,11 @@ Tensor cumulativeSum(Tensor x, int axis, const CumulativeOptions& options = {});
 /// result[n..,r,:] = x[n..,ids[n..,r],:], zeros where an id is below 0 or not below S.
 /// @param x   [N...,S,C], or [S,C] for all N  @param ids I32 [N...,R]  @return [N...,R,C]
 Tensor take(Tensor x, Tensor ids);
+/// Rows that lie in pages, in the order of a table: row r of sequence b is row r % S of page table[b, r / S]; zeros
+/// where a page is below 0 or not below P. Costs least where C is a multiple of 4.
+/// @param pages [P,S,C]  @param table I32 [B,L]  @return [B, L S, C]
+/// @source Kwon et al. 2023, "PagedAttention", arXiv:2309.06180, section 4.1
+Tensor gatherPages(Tensor pages, Tensor table);
 /// result[n..,s,:] = the sum of x[n..,r,:] over r with ids[n..,r] = s, in ascending r, so the result is always the same
 /// to the bit.
 /// @param x [N...,R,C]  @param ids I32 [N...,R]  @return [N...,S,C]

@@ -3,6 +3,7 @@
 #include "engine/ops/definitions.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
+#include "engine/ops/tensor_ops.h"
 
 #include <algorithm>
 #include <numeric>
@@ -58,6 +59,13 @@ HostKernel hostKernel(const OpTypes& types) {
     };
 }
 
+/// To the columns that were chosen.
+std::vector<Tensor> gradient(const GradientCall& call) {
+    const Tensor d = call.outputGradients[0];
+    const int64_t R = d.shape()[0], k = d.shape()[1], C = call.inputs[0].shape()[1];
+    return {reshape(put(reshape(d, {R, k, 1}), {call.outputs[0].graph, call.outputs[0].node, 1}, C), {R, C})};
+}
+
 } // namespace
 
 const Op kTopK{.name = "top_k",
@@ -65,6 +73,7 @@ const Op kTopK{.name = "top_k",
                .reference = reference,
                .dispatch = dispatch,
                .host = hostKernel,
+               .gradient = gradient,
                .operations = oneForEachInput};
 
 TopK topK(Tensor x, int64_t k) {

@@ -5,7 +5,12 @@
 #include "engine/ops/bucket_attention.h"
 #include "engine/ops/channel_mean.h"
 #include "engine/ops/cluster_attention.h"
+#include "engine/ops/convolve.h"
+#include "engine/ops/grouped.h"
+#include "engine/ops/linear_scan.h"
 #include "engine/ops/ops.h"
+#include "engine/ops/scan.h"
+#include "engine/ops/selective_scan.h"
 #include "tests/support/catch.h"
 
 namespace attn::test {
@@ -56,6 +61,23 @@ BucketAttentionInputs bucketCase(Case& test, int64_t most);
 ClusterAttentionInputs clusterCase(Case& test, int64_t most, bool isCausal);
 /// The same with sphereOf(q, k) as an input: a sum over rows is another kernel.
 ClusterAttentionInputs clusterCaseOnSphere(Case& test, int64_t most, bool isCausal);
+
+/// A recurrent network of any kind over up to `most` rows; often some of them do not count.
+Scanned scanCase(Case& test, int64_t most);
+/// A linear recurrence of real or complex numbers over up to `most` rows; often some of them do not count.
+LinearScanned linearScanCase(Case& test, int64_t most);
+/// A selective state space over up to `most` rows; often some of them do not count.
+SelectivelyScanned selectiveScanCase(Case& test, int64_t most);
+/// Rows of groups, of which some are empty and some rows are of none, times the matrices of the groups.
+Tensor groupedCase(Case& test, int64_t most);
+/// A convolution of one or two axes of up to `most` rows, in groups of any kind.
+Tensor convolveCase(Case& test, int64_t most);
+/// All numbers of several tensors in one.
+Tensor together(std::span<const Tensor> tensors);
+/// Cases of the ops that read sequences row after row, for the device's sweep.
+void addSequenceBuilders(std::map<std::string, Builder>& all);
+/// The same for the sweep of gradients.
+void addSequenceGradients(std::map<std::string, Builder>& all);
 
 /// Cases of the ops of gradients and training.
 void addTrainingBuilders(std::map<std::string, Builder>& all);

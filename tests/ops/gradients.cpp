@@ -19,7 +19,6 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "last_row",
                                              "tensor_statistics",
                                              "assign",
-                                             "top_k",
                                              "matmul_plain",
                                              "matmul_transposed",
                                              "activate_gradient",
@@ -44,7 +43,13 @@ const std::set<std::string> kWithoutGradient{"attention_row_statistics",
                                              "argmax",
                                              "sort_order",
                                              "inverse_order",
-                                             "largest_columns"};
+                                             "largest_columns",
+                                             "scan_gradient",
+                                             "convolve_input_gradient",
+                                             "convolve_weight_gradient",
+                                             "linear_scan_gradient",
+                                             "selective_scan_gradient",
+                                             "grouped_matmul_weight_gradient"};
 
 std::map<std::string, Builder> gradientBuilders() {
     std::map<std::string, Builder> all;
@@ -120,6 +125,7 @@ std::map<std::string, Builder> gradientBuilders() {
                  crossEntropy(t.real("logits", {6, 5}), targets, t.real("weights", {6}), randomSize(2) == 1 ? 0 : 0.2));
     };
     all["dropout"] = [](Case& t) { t.expect("y", dropout(t.real("x", {5, 9}), 0.4, 3)); };
+    addSequenceGradients(all);
     for (const auto& [name, build] : tensorCases(7))
         if (!kWithoutGradient.contains(name)) all[name] = [build = build](Case& t) { t.expect("y", build(t)); };
     return all;

@@ -1,7 +1,9 @@
 #include "engine/ops/mixed_precision.h"
 
 #include "engine/graph/plan.h"
+#include "engine/ops/convolve.h"
 #include "engine/ops/gradient.h"
+#include "engine/ops/grouped.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/training_ops.h"
 #include "engine/runtime/cpu_executor.h"
@@ -119,16 +121,15 @@ TEST_CASE("narrow and widen pass the gradient on as it is", "[ops]") {
     CHECK(executor.get("d") == slopes);
 }
 
-TEST_CASE("mixed precision: of the forward pass, only numbers of 16 bits reach the backward pass", "[ops]") {
+namespace {
+
+/// The numbers that the backward pass of a sum reads of the forward pass, each of which must have 16 bits.
+/// @param forward builds the graph: the result, from an input and parameters, which it adds to the list
+int keptNumbers(const std::function<Tensor(Graph& graph, std::vector<Tensor>& weights)>& forward) {
     const auto graph = std::make_shared<Graph>();
     graph->keepThrough(keeperIn16Bits(*graph, DType::BF16));
-    Tensor x = graph->input("x", {.shape = {32, 64}});
     std::vector<Tensor> weights;
-    for (const char* name : {"a", "b", "c"}) {
-        weights.push_back(graph->parameter(name, {64, 64}));
-        x = matmul(x, weights.back(), {.activation = Activation::GeluTanh, .keepsArgument = true});
-    }
-    const Tensor loss = sum(x);
+    const Tensor loss = sum(forward(*graph, weights));
     const uint32_t firstOfBackward = loss.node + 1;
     std::map<std::string, Tensor> outputs;
     for (const Tensor& each : gradient(loss, weights)) outputs[std::to_string(outputs.size())] = each;
@@ -144,7 +145,34 @@ TEST_CASE("mixed precision: of the forward pass, only numbers of 16 bits reach t
             ++kept;
         }
     }
-    CHECK(kept >= 6); // three arguments of an activation and three operands
+    return kept;
+}
+
+} // namespace
+
+TEST_CASE("mixed precision: of the forward pass, only numbers of 16 bits reach the backward pass", "[ops]") {
+    CHECK(keptNumbers([](Graph& graph, std::vector<Tensor>& weights) {
+              Tensor x = graph.input("x", {.shape = {32, 64}});
+              for (const char* name : {"a", "b", "c"}) {
+                  weights.push_back(graph.parameter(name, {64, 64}));
+                  x = matmul(x, weights.back(), {.activation = Activation::GeluTanh, .keepsArgument = true});
+              }
+              return x;
+          }) >= 6); // three arguments of an activation and three operands
+    CHECK(keptNumbers([](Graph& graph, std::vector<Tensor>& weights) {
+              Tensor x = graph.input("x", {.shape = {2, 16, 64}});
+              for (const char* name : {"a", "b"}) {
+                  weights.push_back(graph.parameter(name, {64, 64, 4}));
+                  x = convolve(x, weights.back(), {}, {ConvolutionAxis::causal(4)});
+              }
+              x = reshape(x, {32, 64});
+              const Tensor begins = graph.input("begins", {.shape = {3}, .dtype = DType::I32});
+              for (const char* name : {"c", "d"}) {
+                  weights.push_back(graph.parameter(name, {2, 64, 64}));
+                  x = groupedMatmul(x, weights.back(), begins);
+              }
+              return x;
+          }) >= 3); // operands
 }
 
 TEST_CASE("an update whose gradients overflow leaves all states as they are", "[ops]") {

@@ -29,14 +29,7 @@ void compare(test::TestDevice& device, const Case& test, std::optional<KernelTra
             test::writeDense(store, tensor.name, list);
             continue;
         }
-        const Shape& shape = tensor.type.shape;
-        for (int64_t i = 0; i < shape.elements(); ++i) {
-            const auto at = static_cast<size_t>(i / shape.columns() * shape.rowStride() + i % shape.columns());
-            if (tensor.type.dtype == DType::I32)
-                gpu.inputIntegers(tensor.name)[at] = static_cast<int32_t>(list[static_cast<size_t>(i)]);
-            else
-                gpu.input(tensor.name)[at] = static_cast<float>(list[static_cast<size_t>(i)]);
-        }
+        writeInput(gpu, tensor.name, tensor.type, list);
     }
     cpu.run(test.step);
     gpu.run(test.step);
@@ -270,6 +263,7 @@ std::map<std::string, Builder> attn::test::allBuilders() {
         t.expect("out", tensorStatistics(t.real("x", {T, randomSize(60), randomSize(90)}), rows));
     };
     addTrainingBuilders(all);
+    addSequenceBuilders(all);
     for (const auto& [name, build] : tensorCases(40))
         all[name] = [build = build](Case& t) { t.expect("out", build(t)); };
     return all;

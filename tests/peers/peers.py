@@ -39,6 +39,10 @@ class Ours:
         """What a measurement prints with --json, by name."""
         return json.loads(output_of([self.program, *arguments, "--json"]))
 
+    def operation(self, name):
+        """Milliseconds of an operation by bench_ops, which lies beside attention-cli."""
+        return json.loads(output_of([os.path.join(os.path.dirname(self.program), "bench_ops"), name]))[name]
+
     def device(self):
         """The device that it uses: its name, and "software" or what kind of graphics card it is."""
         return next(device for device in self("devices") if device["default"])
@@ -188,6 +192,9 @@ class Bench:
     def ours(self, *arguments):
         return self.alone(lambda: self.ours_(*arguments))
 
+    def operation(self, name):
+        return self.alone(lambda: self.ours_.operation(name))
+
     def peer(self, what, **arguments):
         return self.peer_(what, **arguments)
 
@@ -231,6 +238,19 @@ def attention(bench):
     bench.add(f"{name}, forward and backward", "ms", ours[f"{name}, backward too"], peer["both ms"])
 
 
+OPERATIONS = {"lstm": "LSTM layer, B 32, T 128, width 256, forward and backward",
+              "causal-convolution": "causal depthwise convolution of 4 taps, B 8, T 1024, width 512, forward and backward",
+              "convolution": "convolution of 3 taps, B 8, T 1024, width 128, forward and backward",
+              "experts": "products of 4096 rows with 8 experts' matrices, width 256 to 1024, forward and backward"}
+
+
+def operation(name):
+    def measure(bench):
+        bench.add(OPERATIONS[name], "ms", bench.operation(name), bench.peer("operation", name=name)["ms"])
+
+    return measure
+
+
 def gpt2(bench):
     ours = bench.ours("bench", "--only", "gpt2")
     peer = bench.peer("gpt2")
@@ -261,33 +281,38 @@ def bandwidth_of_decoding(bench, ours):
 
 
 MEASUREMENTS = {"train-A": training("A"), "train-B": training("B"), "train-C": training("C"), "train-ViT": training("ViT"),
-                "matmul": matmul, "attention": attention, "gpt2": gpt2}
+                "matmul": matmul, "attention": attention, "gpt2": gpt2, **{name: operation(name) for name in OPERATIONS}}
 
 # Time against length, of our program only.
 LENGTHS = [256 << n for n in range(7)]
 BY_LENGTH = "lengths"
 LENGTH_SPECS = {"full attention": "mask=full", "attention in a window of 256": "mask=causal & window(256)"}
+LENGTH_OPERATIONS = {"linear scan": "linear-scan", "selective scan": "selective-scan"}  # forward and backward
 
 
 def measure_lengths(ours, repetitions, rows):
     for turn in range(repetitions):
         say(f"{BY_LENGTH}: turn {turn + 1} of {repetitions}")
-        for name, spec in LENGTH_SPECS.items():
-            for length, elapsed_ms in ours.costs(spec, LENGTHS).items():
+        measured = {name: ours.costs(spec, LENGTHS) for name, spec in LENGTH_SPECS.items()}
+        for name, operation in LENGTH_OPERATIONS.items():
+            measured[name] = {length: ours.operation(f"{operation}-{length}") for length in LENGTHS}
+        for name, times in measured.items():
+            for length, elapsed_ms in times.items():
                 title = length_title(name, length)
                 rows.setdefault(title, Row(title, "ms")).ours.append(elapsed_ms)
 
 
 def length_title(name, length):
-    return f"{name}, one head of 32, T = {length}"
+    return f"{name}, {'one head of 32' if name in LENGTH_SPECS else 'width 512'}, T = {length}"
 
 
 def lengths_table(rows):
     """Milliseconds by length, and how much longer each takes than half of the length."""
-    lines, before = [["T", *(f"{name}, ms" for name in LENGTH_SPECS)]], {}
+    names = [*LENGTH_SPECS, *LENGTH_OPERATIONS]
+    lines, before = [["T", *(f"{name}, ms" for name in names)]], {}
     for length in LENGTHS:
         cells = [f"{length:,}"]
-        for name in LENGTH_SPECS:
+        for name in names:
             row = rows[length_title(name, length)]
             now = row.median(row.ours)
             cells.append(with_spread(row.ours) + (f", x {now / before[name]:.2f}" if name in before else ""))
@@ -307,7 +332,7 @@ def options_of(arguments):
                         help=f"measure only some of {', '.join(MEASUREMENTS)} and {BY_LENGTH}")
     parser.add_argument("--json", metavar="FILE", help="also write the rows to a file")
     parser.add_argument("--gpu", action="store_true", help="measure the graphics card: ours on Vulkan, PyTorch on CUDA")
-    parser.add_argument("--lengths", action="store_true", help="also time our full and window attention against length")
+    parser.add_argument("--lengths", action="store_true", help="also time our attention and scans against length")
     parser.add_argument("--llama", metavar="BINARY", help="llama.cpp's llama-bench, to compare decoding with; needs --gguf")
     parser.add_argument("--gguf", metavar="FILE", help="GPT-2 small for llama.cpp, in f32")
     parser.add_argument("--python", default="/usr/bin/python3", metavar="PROGRAM",

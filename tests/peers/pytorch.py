@@ -44,6 +44,34 @@ def causal_attention():
     return {"forward ms": median(seconds_of(forward, 5)) * 1e3, "both ms": median(seconds_of(both, 5)) * 1e3}
 
 
+def lstm():
+    network, x = torch.nn.LSTM(256, 256, batch_first=True), torch.randn(32, 128, 256, requires_grad=True)
+    return lambda: network(x)[0], [x, *list(network.parameters())[:3]]  # both biases have one gradient
+
+
+def convolution(batch, width, taps, groups, padding):
+    """Of rows of channels; PyTorch keeps the channels before the rows, and lays them out as it likes best."""
+    rows = 1024
+    layer, x = torch.nn.Conv1d(width, width, taps, groups=groups, padding=padding), torch.randn(batch, width, rows, requires_grad=True)
+    return lambda: layer(x)[..., :rows], [x, *layer.parameters()]
+
+
+def experts():
+    x, w = torch.randn(4096, 256, requires_grad=True), torch.randn(8, 1024, 256, requires_grad=True)
+    return lambda: torch.cat([rows @ matrix.T for rows, matrix in zip(x.chunk(8), w)]), [x, w]
+
+
+def learning(build):
+    """Seconds of a result and its gradients, the median of several."""
+    forward, sources = build()
+    direction = torch.randn(forward().shape)
+    return {"ms": median(seconds_of(lambda: torch.autograd.grad(forward(), sources, direction), 9)) * 1e3}
+
+
+OPERATIONS = {"lstm": lstm, "causal-convolution": lambda: convolution(8, 512, 4, 512, 3),
+              "convolution": lambda: convolution(8, 128, 3, 1, 1), "experts": experts}
+
+
 class Gpt2:
     """A model of GPT-2 small's shape with random parameters, which keeps the keys and values of the tokens before."""
 
@@ -139,7 +167,8 @@ class Worker:
                     "one row": self.model.one_row.__name__}
 
     def answer(self, what, **arguments):
-        return {"matmul": matmul, "attention": causal_attention, "gpt2": self.gpt2, "train": self.train}[what](**arguments)
+        return {"matmul": matmul, "attention": causal_attention, "gpt2": self.gpt2, "train": self.train,
+                "operation": lambda name: learning(OPERATIONS[name])}[what](**arguments)
 
 
 def use_card():

@@ -82,9 +82,13 @@ class Figures(unittest.TestCase):
             def costs(self, spec, lengths):
                 return {T: T * (T if "full" in spec else 1) for T in lengths}
 
+            def operation(self, name):
+                return 3 * int(name.rpartition("-")[2])
+
         rows = {}
         peers.measure_lengths(Ours(), 1, rows)
         self.assertEqual(rows["full attention, one head of 32, T = 512"].ours, [512 * 512])
+        self.assertEqual(rows["linear scan, width 512, T = 512"].ours, [3 * 512])
         lines = peers.lengths_table(rows).splitlines()
         self.assertEqual(len(lines), 2 + 7)
         self.assertIn("16,384", lines[-1])
@@ -162,6 +166,14 @@ class OurGpt2InPyTorch(unittest.TestCase):
             torch.testing.assert_close(last, whole)  # in single precision
 
 
+class OurOperationsInPyTorch(unittest.TestCase):
+    @needs_pytorch
+    def test_each_operation_that_ours_times_has_a_counterpart(self):
+        import pytorch
+
+        self.assertEqual(set(peers.OPERATIONS), set(pytorch.OPERATIONS))
+
+
 class OurMeasurements(unittest.TestCase):
     def test_a_training_step_is_timed_alone_and_says_what_it_trains(self):
         result = peers.Ours(CLI)("bench", "train", "--shapes", "A", "--alone")
@@ -169,6 +181,9 @@ class OurMeasurements(unittest.TestCase):
         self.assertEqual(result["A"]["sizes"], [2, 4, 64, 64, 32, 65, 0])
         self.assertGreater(result["A"]["steps"], 1)
         self.assertGreater(result["A"]["ms"], 0)
+
+    def test_an_operation_is_timed_by_the_program_beside_the_command_line(self):
+        self.assertGreater(peers.Ours(CLI).operation("causal-convolution"), 0)
 
     def test_the_read_bandwidth_is_that_of_a_memory(self):
         bandwidth = peers.Ours(CLI)("bench", "--only", "bandwidth")["reading memory, every core"]

@@ -41,6 +41,19 @@ void writeDense(TensorStore& store, const std::string& name, const std::vector<d
     });
 }
 
+void writeInput(GpuExecutor& executor, const std::string& name, const TensorType& type,
+                const std::vector<double>& values) {
+    const Shape& shape = type.shape;
+    for (int64_t i = 0; i < shape.elements(); ++i) {
+        const auto at = static_cast<size_t>(i / shape.columns() * shape.rowStride() + i % shape.columns());
+        const double value = values[static_cast<size_t>(i)];
+        if (type.dtype == DType::I32)
+            executor.inputIntegers(name)[at] = static_cast<int32_t>(value);
+        else
+            executor.input(name)[at] = static_cast<float>(value);
+    }
+}
+
 std::vector<double> normals(int64_t count) {
     static std::mt19937 random(11);
     std::normal_distribution<float> normal;

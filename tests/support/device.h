@@ -21,6 +21,10 @@ void reserveSources(TensorStore& store, const Plan& plan);
 /// Writes dense values to a parameter or state.
 void writeDense(TensorStore& store, const std::string& name, const std::vector<double>& values);
 
+/// Writes dense values to an input, whole numbers if it holds them.
+void writeInput(GpuExecutor& executor, const std::string& name, const TensorType& type,
+                const std::vector<double>& values);
+
 /// Normal numbers, others in each call.
 std::vector<double> normals(int64_t count);
 
