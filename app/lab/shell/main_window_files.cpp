@@ -22,6 +22,7 @@
 #include <QImageReader>
 #include <QInputDialog>
 #include <QKeyEvent>
+#include <QPlainTextEdit>
 #include <QSettings>
 #include <QStringDecoder>
 #include <QTimer>
