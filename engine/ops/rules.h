@@ -136,11 +136,7 @@ struct FlatGrid {
     }
 };
 
-/// The grid of a kernel with one invocation per vec4 of an output and 64 invocations per workgroup.
-inline GridAxis gridPerVec4(const TensorType& type) {
-    // The live count of axis 0 scales the element count; unit / 4 vec4s belong to each index of axis 0.
-    const int64_t total = type.shape.paddedElements() / 4;
-    return GridAxis::fixed(u32((total + 63) / 64));
-}
+/// The same for one invocation per vec4 of an output.
+inline FlatGrid gridPerVec4(const TensorType& type) { return FlatGrid(type.shape.paddedElements() / 4); }
 
 } // namespace attn

@@ -1,5 +1,4 @@
 #include "engine/ops/gradient.h"
-#include "engine/ops/rules.h"
 #include "engine/ops/tensor_ops.h"
 #include "tests/ops/on_host.h"
 #include "tests/support/device.h"
@@ -359,27 +358,6 @@ TEST_CASE("gather_pages: rows come from the pages that the table names, zeros fr
                 page < 0 || page > 3 ? 0 : t.values["pages"][static_cast<size_t>(page * 3 * C + i % (3 * C))];
             CHECK(static_cast<double>(out[static_cast<size_t>(i)]) == expected);
         }
-    }
-}
-
-TEST_CASE("sequences: shaders compute more numbers than a device has workgroups for along one axis", "[ops][gpu]") {
-    constexpr int64_t kRows = 66'000, kWidth = 64; // in groups of 64 numbers
-    TestDevice device;
-    Case t;
-    const Tensor x = t.real("x", {1, kRows, kWidth}), w = t.real("w", {kWidth, 1, 1});
-    t.expect("out", convolve(x, w, {}, {{}}, kWidth));
-    const std::vector<double> out = runOn(device, false, t).at("out");
-    int64_t wrong = 0;
-    for (size_t i = 0; i < out.size(); ++i) {
-        const double expected = t.values["x"][i] * t.values["w"][i % kWidth];
-        wrong += std::abs(out[i] - expected) <= 1e-6 * (1 + std::abs(expected)) ? 0 : 1;
-    }
-    CHECK(wrong == 0);
-    for (const int64_t count : {1, 64, 65, 64 * 65'535, 64 * 65'535 + 1, 1'000'000'000}) {
-        const FlatGrid grid(count);
-        CHECK(grid.x.count <= 65'535);
-        CHECK(grid.y.count <= 65'535);
-        CHECK(int64_t{64} * grid.x.count * grid.y.count >= count);
     }
 }
 
