@@ -208,7 +208,8 @@ std::vector<Dispatch> dispatchMix(const OpTypes& types, const KernelTraits&) {
              .bindings = {readInput(0), load4(1), writeOutput(0)},
              .push = {u32(out[0]), u32(v[0]), u32(out[1]), u32(v[1]), u32(out.rowStride() / 4),
                       u32(types.inputs[0].shape.rowStride()), liveSlot(types.outputs[0]), liveSlot(types.inputs[1])},
-             .x = gridPerVec4(types.outputs[0])}};
+             .x = gridPerVec4(types.outputs[0]).x,
+             .y = gridPerVec4(types.outputs[0]).y}};
 }
 
 HostKernel hostMix(const OpTypes& types) {

@@ -36,7 +36,8 @@ std::vector<Dispatch> dispatchMixTransposed(const OpTypes& types, const KernelTr
              .bindings = {readInput(0), load4(1), writeOutput(0)},
              .push = {u32(pattern[1]), u32(pattern[2]), u32(pattern[0]), u32(out[1]), u32(out.rowStride() / 4),
                       u32(pattern.rowStride())},
-             .x = gridPerVec4(types.outputs[0])}};
+             .x = gridPerVec4(types.outputs[0]).x,
+             .y = gridPerVec4(types.outputs[0]).y}};
 }
 
 /// Each thread has keys of its own, so the heads of a group are added in order.

@@ -126,7 +126,8 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     return {{.shader = "ops/convolve",
              .bindings = {readInput(0), readInput(1), readInput(hasBias(types.attributes) ? 2 : 0), writeOutput(0)},
              .push = push,
-             .x = groupsOf(numbers, 64)}};
+             .x = FlatGrid(numbers).x,
+             .y = FlatGrid(numbers).y}};
 }
 
 HostKernel hostKernel(const OpTypes& types) {
@@ -176,7 +177,8 @@ std::vector<Dispatch> dispatchInput(const OpTypes& types, const KernelTraits&) {
     return {{.shader = "ops/convolve_input_gradient",
              .bindings = {readInput(0), readInput(1), writeOutput(0)},
              .push = push,
-             .x = groupsOf(numbers, 64)}};
+             .x = FlatGrid(numbers).x,
+             .y = FlatGrid(numbers).y}};
 }
 
 HostKernel hostInput(const OpTypes& types) {
@@ -218,7 +220,8 @@ std::vector<Dispatch> dispatchWeight(const OpTypes& types, const KernelTraits&) 
         list.push_back({.shader = "ops/convolve_weight_gradient",
                         .bindings = {readInput(0), readInput(1), writeOutput(0)},
                         .push = push,
-                        .x = groupsOf(numbers, 64),
+                        .x = FlatGrid(numbers).x,
+                        .y = FlatGrid(numbers).y,
                         .barrierBefore = first > 0});
     }
     return list;

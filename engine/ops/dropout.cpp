@@ -39,7 +39,8 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
              .bindings = {load4(0), writeOutput(0)},
              .push = {u32(types.outputs[0].shape.paddedElements() / 4), u32(types.attributes.integer("site")),
                       threshold(types.attributes), pushFloat(factor(types.attributes))},
-             .x = gridPerVec4(types.outputs[0])}};
+             .x = gridPerVec4(types.outputs[0]).x,
+             .y = gridPerVec4(types.outputs[0]).y}};
 }
 
 HostKernel hostKernel(const OpTypes& types) {

@@ -140,7 +140,8 @@ std::vector<Dispatch> dispatchUnary(const OpTypes& types, const KernelTraits&) {
              .bindings = {load4(0), writeOutput(0)},
              .push = {u32(out.shape.paddedElements() / 4), u32(unitOf(out.shape) / 4), liveSlot(out)},
              .specialisation = {u32(types.attributes.integer("activation"))},
-             .x = gridPerVec4(out)}};
+             .x = gridPerVec4(out).x,
+             .y = gridPerVec4(out).y}};
 }
 
 std::vector<Tensor> gradientAdd(const GradientCall& call) { return {call.outputGradients[0], call.outputGradients[0]}; }
@@ -179,7 +180,8 @@ std::vector<Dispatch> dispatchActivateGradient(const OpTypes& types, const Kerne
              .bindings = {load4(0), load4(1), writeOutput(0)},
              .push = {u32(out.shape.paddedElements() / 4)},
              .specialisation = {u32(types.attributes.integer("activation"))},
-             .x = gridPerVec4(out)}};
+             .x = gridPerVec4(out).x,
+             .y = gridPerVec4(out).y}};
 }
 
 // swiglu_gradient: gate, up, dy --------------------------------------------------------------------------------------
@@ -204,7 +206,8 @@ std::vector<Dispatch> dispatchSwigluGradient(const OpTypes& types, const KernelT
     return {{.shader = "ops/swiglu_gradient",
              .bindings = {load4(0), load4(1), load4(2), writeOutput(0), writeOutput(1)},
              .push = {u32(types.outputs[0].shape.paddedElements() / 4)},
-             .x = gridPerVec4(types.outputs[0])}};
+             .x = gridPerVec4(types.outputs[0]).x,
+             .y = gridPerVec4(types.outputs[0]).y}};
 }
 
 // scale --------------------------------------------------------------------------------------------------------------

@@ -34,12 +34,14 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
                  .push = {u32(out.rows()), u32(out.rowStride() / 4), u32(types.inputs[1].shape[0]),
                           liveSlot(types.outputs[0]), u32(storedRow(storage, out.columns()).bytes / 4)},
                  .specialisation = {static_cast<uint32_t>(storage)},
-                 .x = gridPerVec4(types.outputs[0])}};
+                 .x = gridPerVec4(types.outputs[0]).x,
+                 .y = gridPerVec4(types.outputs[0]).y}};
     return {
         {.shader = "ops/embedding",
          .bindings = {readInput(0), load4(1), writeOutput(0)},
          .push = {u32(out.rows()), u32(out.rowStride() / 4), u32(types.inputs[1].shape[0]), liveSlot(types.outputs[0])},
-         .x = gridPerVec4(types.outputs[0])}};
+         .x = gridPerVec4(types.outputs[0]).x,
+         .y = gridPerVec4(types.outputs[0]).y}};
 }
 
 HostKernel hostEmbedding(const OpTypes& types) {

@@ -53,11 +53,13 @@ void reference(const ReferenceCall& call) {
 
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     const Shape &x = types.inputs[0].shape, &w = types.inputs[1].shape, &y = types.outputs[0].shape;
+    const FlatGrid grid(y.paddedElements());
     return {{.shader = "ops/grouped_matmul",
              .bindings = {readInput(0), readInput(1), readInput(2), writeOutput(0)},
              .push = {u32(x[0]), u32(x[1]), u32(y[1]), u32(w[0])},
              .specialisation = {isPlain(types.attributes) ? 1u : 0u},
-             .x = groupsOf(y.paddedElements(), 64)}};
+             .x = grid.x,
+             .y = grid.y}};
 }
 
 HostKernel hostKernel(const OpTypes& types) {
@@ -107,13 +109,15 @@ void referenceWeight(const ReferenceCall& call) {
 std::vector<Dispatch> dispatchWeight(const OpTypes& types, const KernelTraits&) {
     constexpr int64_t kRows = 16384; // software Vulkan ends a loop after 65,535 rounds
     const Shape &a = types.inputs[0].shape, &out = types.outputs[0].shape;
+    const FlatGrid grid(out.paddedElements());
     std::vector<Dispatch> list;
     for (int64_t first = 0; first < a[0]; first += kRows)
         list.push_back({.shader = "ops/grouped_matmul_weight_gradient",
                         .bindings = {readInput(0), readInput(1), readInput(2), writeOutput(0)},
                         .push = {u32(out.paddedElements()), u32(out[1]), u32(out[2]), u32(first),
                                  u32(std::min(first + kRows, a[0]))},
-                        .x = groupsOf(out.paddedElements(), 64),
+                        .x = grid.x,
+                        .y = grid.y,
                         .barrierBefore = first > 0});
     return list;
 }

@@ -80,15 +80,16 @@ std::vector<Dispatch> chunkDispatches(const host::LinearScan& of, bool isBackwar
                                       const std::vector<Binding>& bindings) {
     const int64_t vectors = of.rows.stride() / 4, chunks = (of.rows.T + kChunk - 1) / kChunk;
     std::vector<Dispatch> list;
-    for (const uint32_t phase : {0u, 1u, 2u})
+    for (const uint32_t phase : {0u, 1u, 2u}) {
+        const FlatGrid grid(of.rows.B * vectors * (phase == 1 ? 1 : chunks));
         list.push_back({.shader = isBackward ? "ops/linear_scan_gradient" : "ops/linear_scan",
                         .bindings = bindings,
-                        .push = {u32(vectors), u32(of.rows.T), u32(kChunk), u32(chunks), hasLengths},
+                        .push = {u32(of.rows.B), u32(vectors), u32(of.rows.T), u32(kChunk), u32(chunks), hasLengths},
                         .specialisation = {phase, of.isComplex ? 1u : 0u},
-                        .x = groupsOf(vectors, 64),
-                        .y = GridAxis::fixed(phase == 1 ? 1 : u32(chunks)),
-                        .z = GridAxis::fixed(u32(of.rows.B)),
+                        .x = grid.x,
+                        .y = grid.y,
                         .barrierBefore = phase > 0});
+    }
     return list;
 }
 

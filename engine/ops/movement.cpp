@@ -76,7 +76,8 @@ std::vector<Dispatch> dispatchReshape(const OpTypes& types, const KernelTraits&)
              .bindings = {readInput(0), writeOutput(0)},
              .push = {u32(in.columns()), u32(in.rowStride()), u32(out.columns()), u32(out.rowStride()),
                       u32(out.paddedElements())},
-             .x = GridAxis::fixed(u32((out.paddedElements() + 63) / 64))}};
+             .x = FlatGrid(out.paddedElements()).x,
+             .y = FlatGrid(out.paddedElements()).y}};
 }
 
 HostKernel hostReshape(const OpTypes& types) {

@@ -59,7 +59,8 @@ std::vector<Dispatch> dispatchExpand(const OpTypes& types, const KernelTraits&) 
     return {{.shader = isConstant ? "ops/fill" : "ops/expand",
              .bindings = isConstant ? std::vector{writeOutput(0)} : std::vector{readInput(0), writeOutput(0)},
              .push = {u32(out.paddedElements() / 4), u32(out.columns()), pushFloat(types.attributes.number("factor"))},
-             .x = gridPerVec4(types.outputs[0])}};
+             .x = gridPerVec4(types.outputs[0]).x,
+             .y = gridPerVec4(types.outputs[0]).y}};
 }
 
 HostKernel hostExpand(const OpTypes& types) {

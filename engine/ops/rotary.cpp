@@ -49,13 +49,15 @@ void reference(const ReferenceCall& call) {
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     const TensorType &q = types.outputs[0], &k = types.outputs[1];
     const Shape& table = types.inputs[2].shape;
+    const FlatGrid grid(q.shape.paddedElements() + k.shape.paddedElements());
     return {{.shader = "ops/rotary",
              .bindings = {readInput(0), readInput(1), readInput(2), readInput(3), writeOutput(0), writeOutput(1)},
              .push = {u32(q.shape.paddedElements()), u32(k.shape.paddedElements()), u32(q.shape[0]),
                       u32(q.shape.rowStride()), u32(table[1]), u32(table.rowStride()),
                       types.attributes.flag("interleaved") ? 1u : 0u, liveSlot(q),
                       pushFloat(types.attributes.flag("isInverse") ? -1 : 1)},
-             .x = groupsOf(q.shape.paddedElements() + k.shape.paddedElements(), 64)}};
+             .x = grid.x,
+             .y = grid.y}};
 }
 
 HostKernel hostKernel(const OpTypes& types) {

@@ -125,11 +125,18 @@ inline Dispatch productDispatch(std::string_view inSubgroups, std::string_view i
             .y = groupsOf(M, 32 * lanes.sets)};
 }
 
-/// The grid of a kernel with one invocation per vec4 of an output and 64 invocations per workgroup.
-inline GridAxis gridPerVec4(const TensorType& type) {
-    // The live count of axis 0 scales the element count; unit / 4 vec4s belong to each index of axis 0.
-    const int64_t total = type.shape.paddedElements() / 4;
-    return GridAxis::fixed(u32((total + 63) / 64));
-}
+/// The grid of a kernel that includes flat.glsl. @param count of invocations
+struct FlatGrid {
+    static constexpr int64_t kMostAlong = 65535; ///< workgroups along an axis that every device allows
+    GridAxis x, y;
+    explicit FlatGrid(int64_t count) {
+        const int64_t groups = (count + 63) / 64, rows = (groups + kMostAlong - 1) / kMostAlong;
+        x = groupsOf(groups, rows);
+        y = GridAxis::fixed(u32(rows));
+    }
+};
+
+/// The same for one invocation per vec4 of an output.
+inline FlatGrid gridPerVec4(const TensorType& type) { return FlatGrid(type.shape.paddedElements() / 4); }
 
 } // namespace attn

@@ -132,16 +132,17 @@ void reference(const ReferenceCall& call) {
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     const ScanPlaces at(types.attributes);
     const host::Recurrent of = sizesOf(types.attributes, types.outputs[0].shape);
+    const FlatGrid grid(of.B * of.stride());
     std::vector<Dispatch> list;
     for (int64_t t = 0; t < of.T; ++t)
         list.push_back({.shader = "ops/scan",
                         .bindings = {readInput(at.gates), readInput(at.recurrent), readInput(at.state), readIf(at.cell),
                                      readIf(at.bias), readIf(at.lengths), writeOutput(at.hidden),
                                      writeOutput(at.lastState), writeIf(at.lastCell), writeIf(at.kept)},
-                        .push = {u32(of.W), u32(of.T), u32(t), at.bias != kAbsent, at.lengths != kAbsent},
+                        .push = {u32(of.B), u32(of.W), u32(of.T), u32(t), at.bias != kAbsent, at.lengths != kAbsent},
                         .specialisation = {static_cast<uint32_t>(of.kind)},
-                        .x = groupsOf(of.stride(), 64),
-                        .y = GridAxis::fixed(u32(of.B)),
+                        .x = grid.x,
+                        .y = grid.y,
                         .barrierBefore = t > 0});
     return list;
 }
@@ -264,6 +265,7 @@ void referenceGradient(const ReferenceCall& call) {
 std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&) {
     const GradientPlaces at(types.attributes);
     const host::Recurrent of = sizesOf(types.attributes, types.inputs[at.hidden].shape);
+    const FlatGrid grid(of.B * of.stride());
     std::vector<Dispatch> list;
     for (int64_t t = of.T; t >= 0; --t) // rows t - 1, and at last what comes before all
         list.push_back({.shader = "ops/scan_gradient",
@@ -271,10 +273,10 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
                                      readInput(at.dHidden), readInput(at.dLastState), readIf(at.cell),
                                      readIf(at.dLastCell), readIf(at.kept), readIf(at.lengths), writeOutput(at.dGates),
                                      writeOutput(at.dState), writeIf(at.dCell), writeIf(at.dRecurrent)},
-                        .push = {u32(of.W), u32(of.T), u32(t), at.lengths != kAbsent},
+                        .push = {u32(of.B), u32(of.W), u32(of.T), u32(t), at.lengths != kAbsent},
                         .specialisation = {static_cast<uint32_t>(of.kind)},
-                        .x = groupsOf(of.stride(), 64),
-                        .y = GridAxis::fixed(u32(of.B)),
+                        .x = grid.x,
+                        .y = grid.y,
                         .barrierBefore = t < of.T});
     return list;
 }

@@ -99,16 +99,17 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     const Sizes sizes(types.inputs);
     const bool isBounded = hasLengths(types.attributes);
     const int64_t vectors = (sizes.W + 3) / 4;
+    const FlatGrid grid(sizes.B * vectors);
     std::vector<Dispatch> list;
     for (int64_t chunk = 0; chunk < sizes.chunks(); ++chunk)
         list.push_back({.shader = "ops/selective_scan",
                         .bindings = {load4(X), load4(Step), load4(Decay), readInput(In), readInput(Out), load4(State),
                                      readIf(isBounded ? uint32_t{Lengths} : kAbsent), writeOutput(0), writeOutput(1),
                                      writeOutput(2)},
-                        .push = {u32(vectors), u32(sizes.T), u32(chunk), u32(sizes.chunks()), isBounded},
+                        .push = {u32(sizes.B), u32(vectors), u32(sizes.T), u32(chunk), u32(sizes.chunks()), isBounded},
                         .specialisation = {u32(sizes.N), u32(kChunk)},
-                        .x = groupsOf(vectors, 64),
-                        .y = GridAxis::fixed(u32(sizes.B)),
+                        .x = grid.x,
+                        .y = grid.y,
                         .barrierBefore = chunk > 0});
     return list;
 }
@@ -206,25 +207,28 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
     const bool isBounded = hasLengths(types.attributes);
     const Binding lengths = readIf(isBounded ? uint32_t{GradientLengths} : kAbsent);
     const int64_t vectors = (sizes.W + 3) / 4;
+    const FlatGrid grid(sizes.B * vectors);
     std::vector<Dispatch> list;
     for (int64_t chunk = sizes.chunks(); chunk-- > 0;) {
         const int64_t rows = std::min(kChunk, sizes.T - chunk * kChunk);
+        const FlatGrid sums(sizes.B * rows * ((sizes.N + 3) / 4 * 4));
         list.push_back({.shader = "ops/selective_scan_gradient",
                         .bindings = {load4(X), load4(Step), load4(Decay), readInput(In), readInput(Out), load4(States),
                                      load4(DY), load4(DLast), lengths, writeOutput(0), writeOutput(1), writeOutput(2),
                                      writeOutput(5), writeOutput(6)},
-                        .push = {u32(vectors), u32(sizes.T), u32(chunk), u32(sizes.chunks()), isBounded},
+                        .push = {u32(sizes.B), u32(vectors), u32(sizes.T), u32(chunk), u32(sizes.chunks()), isBounded},
                         .specialisation = {u32(sizes.N), u32(kChunk)},
-                        .x = groupsOf(vectors, 64),
-                        .y = GridAxis::fixed(u32(sizes.B)),
+                        .x = grid.x,
+                        .y = grid.y,
                         .barrierBefore = chunk + 1 < sizes.chunks()});
         list.push_back(
             {.shader = "ops/selective_scan_sums",
              .bindings =
                  {load4(X), load4(Step), load4(DY), {Access::Load4, true, 6}, lengths, writeOutput(3), writeOutput(4)},
-             .push = {u32(vectors), u32(sizes.T), u32(chunk * kChunk), u32(rows), u32(sizes.N), u32(kChunk), isBounded},
-             .x = groupsOf(rows * ((sizes.N + 3) / 4 * 4), 64),
-             .y = GridAxis::fixed(u32(sizes.B)),
+             .push = {u32(sizes.B), u32(vectors), u32(sizes.T), u32(chunk * kChunk), u32(rows), u32(sizes.N),
+                      u32(kChunk), isBounded},
+             .x = sums.x,
+             .y = sums.y,
              .barrierBefore = true});
     }
     return list;

@@ -1,9 +1,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // z[t,h,:] = sum over s of pattern[h,t,s] v[s,g,:], one vec4 per invocation.
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
     uint queries, keys, heads, groups, headVectors, patternStride, queryLiveSlot, keyLiveSlot;
 };
@@ -12,7 +12,7 @@ INPUT4(2, v);
 OUTPUT4(3, z);
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x;
+    const uint index = FLAT_INDEX;
     const uint vector = index % headVectors, head = index / headVectors % heads, t = index / (headVectors * heads);
     if (t >= liveCount(queries, queryLiveSlot)) return;
     const uint group = head / (heads / groups), live = liveCount(keys, keyLiveSlot);

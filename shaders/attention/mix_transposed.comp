@@ -1,16 +1,16 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // result[s,g,:] = sum over t and the heads of group g of pattern[h,t,s] x[t,h,:], one vec4 per invocation.
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push { uint queries, keys, heads, groups, headVectors, patternStride; };
 INPUT_F(1, pattern);
 INPUT4(2, x);
 OUTPUT4(3, result);
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x;
+    const uint index = FLAT_INDEX;
     const uint vector = index % headVectors, group = index / headVectors % groups, s = index / (headVectors * groups);
     if (s >= keys) return;
     const uint share = heads / groups;

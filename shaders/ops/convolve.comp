@@ -1,10 +1,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 #include "convolution.glsl"
 
 // A convolution: one number of the result per invocation.
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push { CONVOLUTION_PUSH uint numbers, hasBias; };
 INPUT_F(1, x);
 INPUT_F(2, weights); // [taps, C / groups, O]
@@ -12,7 +12,7 @@ INPUT_F(3, bias);
 OUTPUT_F(4, result);
 
 void main() {
-    const uint at = gl_GlobalInvocationID.x, row = at / padded(O), o = at % padded(O);
+    const uint at = FLAT_INDEX, row = at / padded(O), o = at % padded(O);
     if (at >= numbers) return;
     float sum = o < O && hasBias == 1u ? bias[o] : 0.0;
     const uint b = row / (yOutput * xOutput), oy = row / xOutput % yOutput, ox = row % xOutput, group = o / GROUP_O;

@@ -1,17 +1,17 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 #include "convolution.glsl"
 
 // The derivatives by what a convolution reads: one number per invocation.
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push { CONVOLUTION_PUSH uint numbers; };
 INPUT_F(1, d);
 INPUT_F(2, weights); // [taps, C / groups, O]
 OUTPUT_F(3, dx);
 
 void main() {
-    const uint at = gl_GlobalInvocationID.x, row = at / padded(C), c = at % padded(C);
+    const uint at = FLAT_INDEX, row = at / padded(C), c = at % padded(C);
     if (at >= numbers) return;
     float sum = 0.0;
     const uint b = row / (yInput * xInput), iy = row / xInput % yInput, ix = row % xInput, group = c / GROUP_C;

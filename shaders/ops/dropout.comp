@@ -1,10 +1,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // Zeroes each element with probability `rate` and scales the rest by 1 / (1 - rate). Philox4x32-10 (Salmon et al. 2011) with counter
 // (vector, step, site, 0) and the seed as key: a replayed step draws what it drew before, in any order.
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
     uint vectors, site, threshold; // of 2^32
     float factor;
@@ -24,7 +24,7 @@ uvec4 philox(uvec4 counter, uvec2 key) {
 }
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x;
+    const uint index = FLAT_INDEX;
     if (index >= vectors) return;
     const uvec4 words = philox(uvec4(index, STEP_UINT(STEP_COUNTER), site, 0u), uvec2(STEP_UINT(STEP_SEED), 0u));
     result[index] = LOAD4(x, index) * factor * vec4(greaterThanEqual(words, uvec4(threshold)));

@@ -1,9 +1,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // out[t,:] = table[ids[t],:], one vec4 per invocation.
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
     uint rows, rowVectors, vocabulary, liveSlot;
 };
@@ -12,7 +12,7 @@ INPUT4(2, table);
 OUTPUT4(3, result);
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x;
+    const uint index = FLAT_INDEX;
     const uint row = index / rowVectors;
     if (row >= liveCount(rows, liveSlot)) return;
     const uint id = uint(clamp(ids[row], 0, int(vocabulary) - 1));

@@ -1,10 +1,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 #include "weight.glsl"
 
 // embedding.comp with a compact table.
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
     uint rows, rowVectors, vocabulary, liveSlot, rowWords;
 };
@@ -14,7 +14,7 @@ OUTPUT4(3, result);
 DEFINE_WEIGHT4
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x;
+    const uint index = FLAT_INDEX;
     const uint row = index / rowVectors;
     if (row >= liveCount(rows, liveSlot)) return;
     const uint id = uint(clamp(ids[row], 0, int(vocabulary) - 1));

@@ -1,9 +1,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // A constant in every element; the padding stays zero.
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
     uint vectors, columns;
     float value;
@@ -11,7 +11,7 @@ layout(push_constant) uniform Push {
 OUTPUT4(1, result);
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x, rowVectors = (columns + 3) / 4;
+    const uint index = FLAT_INDEX, rowVectors = (columns + 3) / 4;
     if (index >= vectors) return;
     result[index] = value * vec4(lessThan(uvec4(index % rowVectors * 4) + uvec4(0, 1, 2, 3), uvec4(columns)));
 }

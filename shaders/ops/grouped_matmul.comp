@@ -1,9 +1,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // Rows times the matrix of their group: one number of the result per invocation.
-layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint IS_PLAIN = 0; // w is [groups,K,N] instead of [groups,N,K]
 layout(push_constant) uniform Push { uint rows, K, N, groups; };
 INPUT_F(1, x);
@@ -14,7 +14,7 @@ OUTPUT_F(4, result);
 uint padded(uint columns) { return (columns + 3) / 4 * 4; }
 
 void main() {
-    const uint at = gl_GlobalInvocationID.x, row = at / padded(N), n = at % padded(N);
+    const uint at = FLAT_INDEX, row = at / padded(N), n = at % padded(N);
     if (row >= rows) return;
     float sum = 0.0;
     uint group = 0;

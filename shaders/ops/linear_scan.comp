@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 #include "linear_scan.glsl"
 
 // h[t] = a[t] h[t - 1] + b[t]
@@ -13,8 +14,9 @@ OUTPUT4(6, last);
 layout(std430, binding = 7) buffer PartsBuffer { vec4 parts[]; };
 
 void main() {
-    const uint v = gl_GlobalInvocationID.x, sequence = gl_WorkGroupID.z, own = sequence * vectors + v;
-    if (v >= vectors) return;
+    const uint v = FLAT_INDEX % vectors, pieces = PHASE == 1u ? 1 : chunks, piece = FLAT_INDEX / vectors % pieces,
+               sequence = FLAT_INDEX / vectors / pieces, own = sequence * vectors + v;
+    if (sequence >= sequences) return;
     if (PHASE == 1u) {
         vec4 h = LOAD4(state, own);
         for (uint i = 0; i < chunks; ++i) {
@@ -26,7 +28,7 @@ void main() {
         last[own] = h;
         return;
     }
-    const uint first = gl_WorkGroupID.y * chunk, end = min(first + chunk, rows), part = (sequence * chunks + gl_WorkGroupID.y) * 2 * vectors + v;
+    const uint first = piece * chunk, end = min(first + chunk, rows), part = (sequence * chunks + piece) * 2 * vectors + v;
     const uint count = hasLengths == 1u ? uint(max(lengths[sequence], 0)) : rows;
     vec4 h = PHASE == 2u ? parts[part] : vec4(0.0), product = one();
     for (uint t = first; t < end; ++t) {

@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 #include "linear_scan.glsl"
 
 // Backward through h[t] = a[t] h[t - 1] + b[t]: d becomes conj(a[t]) (d + dHidden[t]).
@@ -16,8 +17,9 @@ OUTPUT4(9, dState);
 layout(std430, binding = 10) buffer PartsBuffer { vec4 parts[]; };
 
 void main() {
-    const uint v = gl_GlobalInvocationID.x, sequence = gl_WorkGroupID.z, own = sequence * vectors + v;
-    if (v >= vectors) return;
+    const uint v = FLAT_INDEX % vectors, pieces = PHASE == 1u ? 1 : chunks, piece = FLAT_INDEX / vectors % pieces,
+               sequence = FLAT_INDEX / vectors / pieces, own = sequence * vectors + v;
+    if (sequence >= sequences) return;
     if (PHASE == 1u) {
         vec4 d = LOAD4(dLast, own);
         for (uint i = chunks; i > 0; --i) {
@@ -29,7 +31,7 @@ void main() {
         dState[own] = d;
         return;
     }
-    const uint first = gl_WorkGroupID.y * chunk, end = min(first + chunk, rows), part = (sequence * chunks + gl_WorkGroupID.y) * 2 * vectors + v;
+    const uint first = piece * chunk, end = min(first + chunk, rows), part = (sequence * chunks + piece) * 2 * vectors + v;
     const uint count = hasLengths == 1u ? uint(max(lengths[sequence], 0)) : rows;
     vec4 d = PHASE == 2u ? parts[part] : vec4(0.0), product = one();
     for (uint t = end; t-- > first;) {

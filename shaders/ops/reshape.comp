@@ -1,9 +1,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // Repacks rows of one padded width into rows of another, one float per invocation.
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
     uint fromColumns, fromStride, toColumns, toStride, elements;
 };
@@ -11,7 +11,7 @@ INPUT_F(1, x);
 OUTPUT_F(2, result);
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x;
+    const uint index = FLAT_INDEX;
     if (index >= elements) return;
     const uint column = index % toStride;
     const uint element = index / toStride * toColumns + column;

@@ -1,9 +1,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // Rotary position embedding of q and k, one float per invocation: first those of q. Su et al. 2021, arXiv:2104.09864.
-layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
     uint qElements, kElements, queries, stride, rotated, tableStride, interleaved, liveSlot;
     float turn; // -1: back
@@ -33,7 +33,7 @@ OUTPUT_F(6, rotatedK);
     }
 
 void main() {
-    const uint index = gl_GlobalInvocationID.x;
+    const uint index = FLAT_INDEX;
     if (index < qElements) {
         ROTATE(q, rotatedQ, index, qElements);
     } else {

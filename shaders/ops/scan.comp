@@ -2,14 +2,14 @@
 #extension GL_GOOGLE_include_directive : require
 #include "activation.glsl"
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // One row of each sequence of a recurrent network: one number of the hidden state per invocation. A later launch goes on from what
 // this one leaves in the hidden states and the last cell.
 //
-// Grid ceil(padded W / 64) x B.
-layout(local_size_x = 64) in;
+// Flat grid of B padded W.
 layout(constant_id = 0) const uint KIND = 0; // the order of attn::Recurrence
-layout(push_constant) uniform Push { uint width, rows, row, hasBias, hasLengths; };
+layout(push_constant) uniform Push { uint sequences, width, rows, row, hasBias, hasLengths; };
 INPUT_F(1, gates);
 INPUT_F(2, recurrent); // [W, gates W]
 INPUT_F(3, state);
@@ -25,9 +25,9 @@ const uint GATES = KIND == 1 ? 4 : KIND == 2 ? 3 : 1, KEPT = KIND == 0 ? 0 : GAT
 uint padded(uint columns) { return (columns + 3) / 4 * 4; }
 
 void main() {
-    const uint w = gl_GlobalInvocationID.x, b = gl_WorkGroupID.y, stride = padded(width);
-    if (w >= stride) return;
-    const uint own = b * stride + w, at = b * rows + row, gateRow = at * padded(GATES * width), keptRow = at * padded(KEPT * width);
+    const uint own = FLAT_INDEX, stride = padded(width), w = own % stride, b = own / stride;
+    if (b >= sequences) return;
+    const uint at = b * rows + row, gateRow = at * padded(GATES * width), keptRow = at * padded(KEPT * width);
     const bool counts = hasLengths == 0u || int(row) < lengths[b], exists = w < width;
     if (row == 0 && !(counts && exists)) {
         lastState[own] = state[own];

@@ -2,14 +2,14 @@
 #extension GL_GOOGLE_include_directive : require
 #include "activation.glsl"
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // Backward through one row of each sequence of a recurrent network, one number of the hidden state per invocation. Launch t first
 // completes the derivatives by the state after row t - 1, to which row t adds those that go through R; then it passes row t - 1.
 //
-// Grid ceil(padded W / 64) x B.
-layout(local_size_x = 64) in;
+// Flat grid of B padded W.
 layout(constant_id = 0) const uint KIND = 0; // the order of attn::Recurrence
-layout(push_constant) uniform Push { uint width, rows, t, hasLengths; };
+layout(push_constant) uniform Push { uint sequences, width, rows, t, hasLengths; };
 INPUT_F(1, recurrent); // [gates W, W]
 INPUT_F(2, hidden);
 INPUT_F(3, state);
@@ -28,9 +28,8 @@ const uint GATES = KIND == 1 ? 4 : KIND == 2 ? 3 : 1, KEPT = KIND == 0 ? 0 : GAT
 uint padded(uint columns) { return (columns + 3) / 4 * 4; }
 
 void main() {
-    const uint w = gl_GlobalInvocationID.x, b = gl_WorkGroupID.y, stride = padded(width), columns = padded(GATES * width);
-    if (w >= stride) return;
-    const uint own = b * stride + w;
+    const uint own = FLAT_INDEX, stride = padded(width), w = own % stride, b = own / stride, columns = padded(GATES * width);
+    if (b >= sequences) return;
     if (w >= width) {
         dState[own] = 0.0;
         if (KIND == 1u) dCell[own] = 0.0;

@@ -1,15 +1,15 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // A chunk of rows of a selective state space: four channels of a sequence per invocation, with all their states. The next launch goes on
 // from the states that this one leaves.
 //
-// Grid ceil(vectors / 64) x B.
-layout(local_size_x = 64) in;
+// Flat grid of B vectors.
 layout(constant_id = 0) const uint N = 1;
 layout(constant_id = 1) const uint CHUNK = 32;
-layout(push_constant) uniform Push { uint vectors, rows, chunk, chunks, hasLengths; };
+layout(push_constant) uniform Push { uint sequences, vectors, rows, chunk, chunks, hasLengths; };
 INPUT4(1, x);
 INPUT4(2, step_);
 INPUT4(3, decay); // [N,W]
@@ -22,8 +22,8 @@ OUTPUT4(9, last);
 layout(std430, binding = 10) buffer StatesBuffer { vec4 states[]; }; // [B,chunks,N,W]
 
 void main() {
-    const uint v = gl_GlobalInvocationID.x, b = gl_WorkGroupID.y, stride = (N + 3) / 4 * 4;
-    if (v >= vectors) return;
+    const uint v = FLAT_INDEX % vectors, b = FLAT_INDEX / vectors, stride = (N + 3) / 4 * 4;
+    if (b >= sequences) return;
     const uint own = (b * chunks + chunk) * N * vectors + v, count = hasLengths == 1u ? uint(max(lengths[b], 0)) : rows;
     vec4 h[N];
     for (uint n = 0; n < N; ++n) {

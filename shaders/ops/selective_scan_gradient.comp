@@ -1,15 +1,15 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // Backward through a chunk of rows of a selective state space: four channels of a sequence per invocation. It computes the chunk's states
 // again, and leaves them and the derivatives by them for the sums over channels.
 //
-// Grid ceil(vectors / 64) x B.
-layout(local_size_x = 64) in;
+// Flat grid of B vectors.
 layout(constant_id = 0) const uint N = 1;
 layout(constant_id = 1) const uint CHUNK = 32;
-layout(push_constant) uniform Push { uint vectors, rows, chunk, chunks, hasLengths; };
+layout(push_constant) uniform Push { uint sequences, vectors, rows, chunk, chunks, hasLengths; };
 INPUT4(1, x);
 INPUT4(2, step_);
 INPUT4(3, decay);
@@ -26,8 +26,8 @@ layout(std430, binding = 13) buffer DStateBuffer { vec4 dState[]; };
 layout(std430, binding = 14) buffer KeptBuffer { vec4 kept[]; }; // [B, 2 CHUNK, N, W]: states after each row, then derivatives by them
 
 void main() {
-    const uint v = gl_GlobalInvocationID.x, b = gl_WorkGroupID.y, stride = (N + 3) / 4 * 4;
-    if (v >= vectors) return;
+    const uint v = FLAT_INDEX % vectors, b = FLAT_INDEX / vectors, stride = (N + 3) / 4 * 4;
+    if (b >= sequences) return;
     const uint begin = chunk * CHUNK, end = min(begin + CHUNK, rows),
                live = clamp(hasLengths == 1u ? uint(max(lengths[b], 0)) : rows, begin, end); // where the rows that count end
     const uint before = (b * chunks + chunk) * N * vectors + v, own = b * 2 * CHUNK * N * vectors + v, ownD = own + CHUNK * N * vectors;

@@ -1,12 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "tensor.glsl"
+#include "flat.glsl"
 
 // Sums over the channels of a chunk of rows of a selective state space: one number of dInto and of dOutOf per invocation.
 //
-// Grid ceil(padded N chunk / 64) x B.
-layout(local_size_x = 64) in;
-layout(push_constant) uniform Push { uint vectors, rows, begin, count, states, chunk, hasLengths; };
+// Flat grid of B count padded N.
+layout(push_constant) uniform Push { uint sequences, vectors, rows, begin, count, states, chunk, hasLengths; };
 INPUT4(1, x);
 INPUT4(2, step_);
 INPUT4(3, dy);
@@ -16,8 +16,8 @@ OUTPUT_F(6, dInto);
 OUTPUT_F(7, dOutOf);
 
 void main() {
-    const uint stride = (states + 3) / 4 * 4, b = gl_WorkGroupID.y, t = gl_GlobalInvocationID.x / stride, n = gl_GlobalInvocationID.x % stride;
-    if (t >= count) return;
+    const uint stride = (states + 3) / 4 * 4, n = FLAT_INDEX % stride, t = FLAT_INDEX / stride % count, b = FLAT_INDEX / stride / count;
+    if (b >= sequences) return;
     const uint row = b * rows + begin + t, own = (b * 2 * chunk + t) * states + n;
     float byIn = 0.0, byOut = 0.0;
     const bool counts = hasLengths == 0u || int(begin + t) < lengths[b];

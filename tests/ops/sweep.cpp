@@ -341,6 +341,27 @@ TEST_CASE("no kernel binds more storage buffers than the device allows", "[ops][
     }
 }
 
+TEST_CASE("kernels of more numbers than a device has workgroups for along one axis compute all of them", "[ops][gpu]") {
+    constexpr int64_t kRows = 66'000, kWidth = 64; // in groups of 64 numbers, or of 64 fours
+    test::TestDevice device;
+    KernelTraits traits = device.kernelTraits();
+    traits.usesHost = false;
+    const auto graph = std::make_shared<Graph>();
+    const Tensor x = graph->input("x", {.shape = {1, kRows, kWidth}}), w = graph->input("w", {.shape = {kWidth, 1, 1}});
+    const auto plan = compile(graph, {{"convolved", convolve(x, w, {}, {{}}, kWidth)},
+                                      {"activated", activate(fill(*graph, {kRows, 4 * kWidth}, 3), Activation::Relu)}});
+    TensorStore store(device);
+    GpuExecutor gpu(device, store, plan, {.traits = traits});
+    std::ranges::fill(gpu.input("x"), 2.0f);
+    for (size_t i = 0; i < kWidth; ++i) gpu.input("w")[4 * i] = static_cast<float>(i);
+    gpu.run({});
+    const auto convolved = gpu.result("convolved"), activated = gpu.result("activated");
+    int64_t wrong = 0;
+    for (size_t i = 0; i < convolved.size(); ++i) wrong += convolved[i] == 2 * static_cast<float>(i % kWidth) ? 0 : 1;
+    CHECK(wrong == 0);
+    CHECK(std::ranges::count(activated, 3.0f) == kRows * 4 * kWidth);
+}
+
 TEST_CASE("softmax: a fully masked row returns zeros, not NaN", "[ops][gpu]") {
     test::TestDevice device;
     for (int round = 0; round < 12; ++round) {
