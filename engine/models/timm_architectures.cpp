@@ -2,7 +2,6 @@
 
 #include "engine/models/vision_family.h"
 
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
