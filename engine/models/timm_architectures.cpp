@@ -2,7 +2,6 @@
 
 #include "engine/models/vision_family.h"
 
-
 #include <algorithm>
 #include <array>
 #include <cctype>
