@@ -118,7 +118,18 @@ TEST_CASE_METHOD(AttentionFixture,
     shorter->sequence = samples::sequence(3);
     show(*panel, shorter);
     CHECK_FALSE(workbench.selection().cell);
-    CHECK(count<CellRequest>() == 3);
+    CHECK(count<CellRequest>() == 4);
+    CHECK(last<CellRequest>().site == -1); // runs need not explain it any more
+
+    clickCell({2, 1});
+    CHECK(count<CellRequest>() == 5);
+    auto explained = std::make_shared<Snapshot>(*shorter);
+    explained->version = explained->sequenceVersion = 4;
+    auto cell = *samples::explanation(2, 1);
+    cell.site = 1;
+    explained->explanation = std::make_shared<const CellExplanation>(cell);
+    show(*panel, explained);
+    CHECK(count<CellRequest>() == 5); // the run brought it along
 }
 
 TEST_CASE_METHOD(AttentionFixture, "attention panel: a late answer does not take back a newer choice", "[lab]") {

@@ -210,7 +210,7 @@ class Teacher:
             return list(zip(table[::2], table[1::2]))
         found = wait(classes, "the model names no class")
         require(found[0][0] == "circle", f"the model takes the circle for {found[0]}")
-        sum_of_all = sum(float(share.rstrip(" %")) for _, share in found)
+        sum_of_all = sum(float(share.lstrip("<").rstrip(" %")) for _, share in found)
         require(abs(sum_of_all - 100) < 1, f"the probabilities sum to {sum_of_all} %")
         return ", ".join(f"{name} {share}" for name, share in found)
 
