@@ -159,9 +159,8 @@ QString TrainPanel::newestMetrics() const {
     const Task& task = taskNamed(run.recipe.task);
     const bool isShare = task.measuresShare();
     const double metric = (*measured)[metric_names::kMetric];
-    text += tr(" · %1 %2")
-                .arg(fromEngine(task.metricName),
-                     isShare ? formatPercent(metric) : formatMeasured(metric, 3));
+    text +=
+        tr(" · %1 %2").arg(fromEngine(task.metricName), isShare ? formatPercent(metric) : formatMeasured(metric, 3));
     if (const auto hidden = measured->find(metric_names::kHiddenTokens))
         text += tr(" · %1 %2").arg(fromEngine(metricTitle(metric_names::kHiddenTokens)), formatPercent(*hidden));
     return text;
