@@ -171,9 +171,9 @@ std::optional<MaskBand> AttentionFlow::band() const {
     if (const auto band = spec.mask.band()) return band;
     if (!spec.mask.contentTerms().empty()) return {};
     const int64_t most = std::max(queries, keys);
-    const MaskSight shown = sight();
-    if (shown == MaskSight::Past) return MaskBand{most, 0};
-    return shown == MaskSight::All ? std::optional(MaskBand{most, most}) : std::nullopt;
+    const MaskSight seen = sight();
+    if (seen == MaskSight::Past) return MaskBand{most, 0};
+    return seen == MaskSight::All ? std::optional(MaskBand{most, most}) : std::nullopt;
 }
 bool AttentionFlow::isCausal() const { return sight() == MaskSight::Past; }
 bool AttentionFlow::looksAhead() const { return isAhead(sight(), isStep() ? context : keys); }

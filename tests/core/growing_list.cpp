@@ -1,4 +1,5 @@
 #include "engine/core/growing_list.h"
+#include "tests/support/catch.h"
 
 using namespace attn;
 
