@@ -164,6 +164,9 @@ class Person:
     def click_on(self, thing, x=0.5, y=0.5):
         """Clicks, but waits first while the control is grey."""
         wait(lambda: has_state(thing, pyatspi.STATE_ENABLED), f"{name_of(thing)!r} stays grey")
+        return self.press(thing, x, y)
+
+    def press(self, thing, x=0.5, y=0.5):
         self.scroll_to(thing)
         self.point(thing, x, y)
         run("xdotool", "click", 1)
@@ -176,7 +179,7 @@ class Person:
     def click_unless_grey(self, pattern, role=None):
         thing = self.see(pattern, role)
         if has_state(thing, pyatspi.STATE_ENABLED):
-            self.click_on(thing)
+            self.press(thing)
 
     def choose(self, choices, entry):
         """Opens a list of choices and clicks an entry."""
