@@ -157,6 +157,10 @@ TextInput PromptOptions::encodeInput(const LanguageModel& model) const {
     if (!second) {
         ids = encode(model);
     } else {
+        if (!model.info().readsPairs)
+            throw Error({.what = "this model reads one text, not a pair",
+                         .where = "--second",
+                         .hint = "leave out the second text, or put it into --prompt"});
         if (tokens || !model.tokenizer())
             throw Error({.what = "a second text needs a first text and a tokenizer",
                          .where = "--second",

@@ -142,12 +142,12 @@ void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sig
     const auto shown = [&](double share) { return isRegression ? share : std::round(share * 1000) / 10; };
     QTreeWidgetItem& header = *table.headerItem();
     const auto help = [](ClassActivation activation) {
-        return activation == ClassActivation::None ? AnswersText::tr("The number that this run answers")
-                                                   : AnswersText::tr("How likely this run finds it");
+        return activation == ClassActivation::None ? AnswersText::tr("The number that this run gives")
+                                                   : AnswersText::tr("The probability that this run gives it");
     };
     header.setToolTip(1, help(a));
     header.setToolTip(2, help(b));
-    header.setToolTip(3, !isOneKind     ? AnswersText::tr("A probability and a number have no difference")
+    header.setToolTip(3, !isOneKind     ? AnswersText::tr("A probability and a number cannot be subtracted")
                          : isRegression ? AnswersText::tr("The difference of both numbers")
                                         : AnswersText::tr("The difference of both, in percentage points"));
     table.clear();
