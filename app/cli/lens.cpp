@@ -100,10 +100,10 @@ void attribution(const LensInput& input) {
     analysis.position = input.options.position;
     analysis.target = input.asked.target();
     const auto found = input.asked.run<LogitAttribution>(analysis);
-    const std::string where = input.asked.isText() ? fmt::format(" after token {}", found->position) : "";
+    const std::string where = input.asked.hasClasses() ? "" : fmt::format(" after token {}", found->position);
     Json json{
         {"components", Json::array()}, {"target", input.asked.targetJson(found->target)}, {"logit", found->logit}};
-    if (input.asked.isText()) json["position"] = found->position;
+    if (!input.asked.hasClasses()) json["position"] = found->position;
     double sum = 0;
     for (const auto& component : found->components) {
         sum += static_cast<double>(component.value);
@@ -151,15 +151,15 @@ void gradients(const LensInput& input) {
     const double logit = static_cast<double>(found->logit), baseline = static_cast<double>(found->baselineLogit);
     const bool isText = input.asked.isText();
     if (!input.options.json && isText)
-        fmt::print("{} after token {}: {:+.4f}; with the mean embedding as input: {:+.4f}\n", target, found->position,
-                   logit, baseline);
+        fmt::print("{}{}: {:+.4f}; with the mean embedding as input: {:+.4f}\n", target,
+                   input.asked.hasClasses() ? "" : fmt::format(" after token {}", found->position), logit, baseline);
     else if (!input.options.json)
         fmt::print("{}: {:+.4f}; for a picture of the mean colour: {:+.4f}\n", target, logit, baseline);
     Json json{{"target", input.asked.targetJson(found->target)},
               {"logit", found->logit},
               {"baselineLogit", found->baselineLogit},
               {"steps", found->steps}};
-    if (isText) json["position"] = found->position;
+    if (!input.asked.hasClasses()) json["position"] = found->position;
     byRow(input, {"gradient x input", found->gradientTimesInput}, {"integrated", found->integratedGradients},
           std::move(json), isText ? 0 : input.asked.firstPatch());
 }
@@ -196,15 +196,17 @@ void circuits(const LensInput& input) {
     const auto found = input.asked.run<HeadCircuits>(analysis);
     const bool isText = found->isOfTokens;
     const auto rowName = [&](int id) {
-        return isText ? input.asked.choice(id) : input.asked.rowName(static_cast<size_t>(id));
+        return isText ? tokenText(input.asked.info(), id) : input.asked.rowName(static_cast<size_t>(id));
     };
     const auto rowJson = [&](int id) {
-        return isText ? input.asked.choiceJson(id) : input.asked.rowJson(static_cast<size_t>(id));
+        return isText ? tokenJson(input.asked.info(), id) : input.asked.rowJson(static_cast<size_t>(id));
     };
     Json rows = Json::array();
     if (!input.options.json)
         fmt::print("{}{}\n", headName(found->site, found->head),
-                   isText ? fmt::format(": copying score {:+.3f}", static_cast<double>(found->copyingScore)) : "");
+                   found->copyingScore
+                       ? fmt::format(": copying score {:+.3f}", static_cast<double>(*found->copyingScore))
+                       : "");
     for (size_t token = 0; token < found->tokens.size(); ++token) {
         Json row = rowJson(found->tokens[token]);
         const auto list = [&](const HeadCircuits::Pairs& pairs, const char* name, const auto& nameOf,
@@ -224,11 +226,11 @@ void circuits(const LensInput& input) {
                               [&](int id) { return input.asked.choiceJson(id); });
         rows.push_back(row);
         if (!input.options.json)
-            fmt::print("{}\n  as query, looks for{}\n  as key, raises     {}\n", rowName(found->tokens[token]), reads,
-                       writes);
+            fmt::print("{}\n  as query, looks for{}\n{}", rowName(found->tokens[token]), reads,
+                       found->writes.choices > 0 ? fmt::format("  as key, raises     {}\n", writes) : "");
     }
     Json json{{"layer", found->site}, {"head", found->head}, {isText ? "tokens" : "rows", rows}};
-    if (isText) json["copyingScore"] = found->copyingScore;
+    if (found->copyingScore) json["copyingScore"] = *found->copyingScore;
     if (input.options.json) print(json);
 }
 

@@ -15,16 +15,17 @@ namespace attn {
 
 LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const HeadCircuits&>(result);
-    const auto rowName = [&](int id) { return found.isOfTokens ? subject.choiceName(id) : subject.axis.nameOf(id); };
+    const auto rowName = [&](int id) { return found.isOfTokens ? subject.tokenName(id) : subject.axis.nameOf(id); };
     const auto choiceName = [&](int id) { return subject.choiceName(id); };
     LensAnswer answer{.summary = LensText::tr("The circuits of %1 are computed from its weight matrices.")
                                      .arg(headLabel(found.site, found.head))};
-    if (found.isOfTokens) {
+    if (found.copyingScore) {
         answer.summary += ' ' + LensText::tr("Its copying score is %1. At 1, the head raises the logit of the token "
                                              "that it looks at; at −1, it lowers it. The score is "
                                              "computed from the embeddings alone, without the layers before the head.")
-                                    .arg(formatFixed(found.copyingScore, 2));
-    } else {
+                                    .arg(formatFixed(*found.copyingScore, 2));
+    }
+    if (!found.isOfTokens) {
         const auto rows = static_cast<int>(found.tokens.size());
         answer.matrix.title = LensText::tr("Score of each key for each query, without positions (QK)");
         answer.matrix.rowTitle = LensText::tr("query");

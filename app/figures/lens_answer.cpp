@@ -135,10 +135,13 @@ PatchOverlayFigure changeOf(const PatchOverlayFigure& after, const PatchOverlayF
 }
 
 QString LensSubject::choiceName(int index) const {
-    if (model.classes > 0) return QString::fromStdString(model.labelOf(index));
-    const auto at = static_cast<size_t>(index);
+    return model.classes > 0 ? QString::fromStdString(model.labelOf(index)) : tokenName(index);
+}
+
+QString LensSubject::tokenName(int id) const {
+    const auto at = static_cast<size_t>(id);
     return at < model.tokenTexts.size() ? visibleText(QString::fromStdString(model.tokenTexts[at]))
-                                        : QStringLiteral("#%1").arg(index);
+                                        : QStringLiteral("#%1").arg(id);
 }
 
 std::vector<QString> LensSubject::rowNames(size_t count) const {

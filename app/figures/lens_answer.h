@@ -66,6 +66,7 @@ struct LensSubject {
     bool isPicture() const { return axis.gridColumns > 0; }
     /// The name of something that the model predicts: a token of its vocabulary, or a class.
     QString choiceName(int index) const;
+    QString tokenName(int id) const; ///< the name of a token of the vocabulary
     /// The names of the first rows of the axis. Of as many rows as there are patches, those of the patches.
     std::vector<QString> rowNames(size_t count) const;
     /// The names of the rows of a stream: those of the source, or those of the text.

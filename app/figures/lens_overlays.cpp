@@ -39,7 +39,7 @@ PatchOverlayFigure overlayLogitLens(const AnalysisResult& result, const LensSubj
     const auto& lens = static_cast<const LogitLens&>(result);
     const LogitLens::Stage& stage = cell ? lens.stages[static_cast<size_t>(cell->row)] : lens.stages.back();
     const auto column = static_cast<size_t>(cell ? cell->column : 0);
-    if (lens.isOfTokens) return {};
+    if (!subject.isPicture()) return {};
     const auto& layout = subject.patterns[static_cast<size_t>(std::max(stage.layer, 0))].layout;
     if (stage.rows != 1 + layout.tokens) return {};
     PatchOverlayFigure figure = overlayOf(subject, layout, [&](size_t token) {

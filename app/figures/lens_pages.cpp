@@ -41,9 +41,10 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
             lens.isOfTokens
                 ? LensText::tr("Probability that each layer gives to the model's final prediction. Point at a cell to "
                                "see that layer's own prediction.")
-                : LensText::tr(
-                      "Shows what the model would predict if it ended after each layer. Point at a cell to see "
-                      "the probability of its class when the classifier reads a single patch.")};
+                : LensText::tr("Shows what the model would predict if it ended after each layer.")};
+    if (subject.isPicture())
+        answer.summary += ' ' + LensText::tr("Point at a cell to see the probability of its class when the classifier "
+                                             "reads a single patch.");
     if (subject.model.readsSource)
         answer.summary += ' ' + LensText::tr("A row of the encoder is the prediction if the decoder reads that layer "
                                              "instead of the encoder's last one.");
@@ -117,7 +118,7 @@ LensAnswer showAttribution(const AnalysisResult& result, const LensSubject& subj
     LensAnswer answer = contributionsAnswer(found.components, targetName(subject, found.target));
     const QString target = targetName(subject, found.target), logit = formatFixed(found.logit, 4);
     answer.summary =
-        subject.isPicture()
+        subject.model.classes > 0
             ? LensText::tr("The %1 is %2; %3.").arg(target, logit, answer.summary)
             : LensText::tr("After token %1, the %2 is %3; %4.").arg(found.position).arg(target, logit, answer.summary);
     return answer;
@@ -134,6 +135,11 @@ LensAnswer showGradients(const AnalysisResult& result, const LensSubject& subjec
                 ? LensText::tr("The %1 is %2 here and %3 for a picture of the mean colour. Integrated gradients "
                                "sum to %4.")
                       .arg(target, logit, baseline, formatNumber(sum, 3))
+            : subject.model.classes > 0
+                ? LensText::tr("The %1 is %2, and %3 when every embedding is replaced by the vocabulary mean. "
+                               "Integrated gradients divide the difference, %4, among the tokens; they sum to %5.")
+                      .arg(target, logit, baseline, formatFixed(found.logit - found.baselineLogit),
+                           formatNumber(sum, 3))
                 : LensText::tr("The %1 after token %2 is %3, and %4 when every embedding is replaced by the "
                                "vocabulary mean. Integrated gradients divide the difference, %5, among the "
                                "tokens; they sum to %6.")

@@ -98,7 +98,12 @@ public:
         } else {
             const DecoderConfig& config = languageModel(model).config();
             take(config);
-            readout_ = {config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {config.vocabulary, width_}};
+            vocabulary_ = config.vocabulary;
+            const bool isPooled = readsOneRow(config.readout) && isEncoder(config); // by a layer that is not linear
+            if (attn::predictsTokens(config.readout))
+                readout_ = {config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {config.vocabulary, width_}};
+            else if (config.readout != TextReadout::None && !isPooled)
+                readout_ = {"classifier.W", {std::ssize(config.labels), width_}};
         }
     }
 
@@ -107,8 +112,8 @@ public:
         if (norm_ == NormKind::None) return rows;
         return weighted(norm_ == NormKind::LayerNorm ? centred(rows) : rows, norm);
     }
-    /// [V,C], of a text. Embedding and readout have the same shape.
-    Tensor embeddings() const { return graph_.parameter("embed.W_E", readout_.second); }
+    Tensor embeddings() const { return graph_.parameter("embed.W_E", {vocabulary_, width_}); } ///< [V,C], of a text
+    bool predictsTokens() const { return vocabulary_ > 0 && vocabulary_ == choices(); }
     int64_t choices() const { return readout_.second[0]; }
     /// [V,C], or [classes,C]: the readout with the final norm folded in, which multiplies a row of the residual stream.
     Tensor readout() const {
@@ -125,11 +130,11 @@ private:
     static Tensor centred(Tensor rows) { return binary(rows, reduce(rows, Reduction::Mean, {1}), Binary::Subtract); }
 
     Graph& graph_;
-    int64_t width_;
+    int64_t width_, vocabulary_ = 0; ///< no vocabulary of a picture
     NormKind norm_{};
     bool isFinalNormed_ = false;
-    double share_ = 1; ///< of the logits, which may be the mean of two classifiers
-    std::pair<std::string, Shape> readout_;
+    double share_ = 1;                               ///< of the logits, which may be the mean of two classifiers
+    std::pair<std::string, Shape> readout_{{}, {0}}; ///< no rows: it has none, or one that is not linear
 };
 
 /// The tokens of a text, each once. @throws Error if there are none, or one is outside the vocabulary
@@ -198,7 +203,7 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& model, c
         const Tensor out = batchedMatmul(ends.readout(), wo); // [V,C].[C,D] -> [V,D]
         most("writes", times(times(asked, wv), out), result->writes);
         // The circuit W_U W_O W_V E is V x V; its eigenvalues that are not 0 are those of W_V E W_U W_O.
-        if (result->isOfTokens)
+        if (ends.predictsTokens())
             outputs.emplace("core", batchedMatmul(times(all, wv), out, {.transposeA = true})); // [D,V].[V,D]
     }
     const auto executor = weightRun(model, graph, outputs);

@@ -2,6 +2,7 @@
 
 #include "engine/analysis/analysis.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,15 +25,15 @@ struct HeadCircuits : AnalysisResult {
     };
     Pairs reads; ///< QK circuit: the tokens or rows with the highest scores as keys, for each as a query
     /// OV circuit: the tokens or classes whose logits rise most when the head attends to each token, or when it does so
-    /// in the row that the classifier reads. Empty without a classifier.
+    /// in the row that the classifier reads. Empty without a readout, and for one that is not linear.
     Pairs writes;
-    /// For texts: the sum of the eigenvalues of the OV circuit divided by the sum of their absolute values. 1 copies,
-    /// -1 does the opposite.
-    float copyingScore = 0;
+    /// For models that predict tokens: the sum of the eigenvalues of the OV circuit divided by the sum of their
+    /// absolute values. 1 copies, -1 does the opposite.
+    std::optional<float> copyingScore{};
     std::vector<float> scores; ///< for a picture, the scores of the QK circuit: [query rows, key rows]
     void count(FiniteCount& numbers) const override {
         for (const auto* each : {&reads.values, &writes.values, &scores}) numbers.add(*each);
-        numbers.add(copyingScore);
+        numbers.add(copyingScore.value_or(0));
     }
 };
 

@@ -10,7 +10,7 @@ namespace attn {
 /// The importance of each token or patch of the input for a logit, from the gradient with respect to the embedding of
 /// the token or the normalised pixels of the patch.
 struct InputAttribution : AnalysisResult {
-    int position = 0; ///< of texts: the logit is that of the token after this one
+    int position = 0; ///< of texts: the row whose logit it is, of the token after it or of a class of the text
     LogitTarget target;
     float logit = 0, baselineLogit = 0; ///< with the input, and with the baseline instead
     /// [rows] tokens of the source, if the model reads one, then of the text; or patches.

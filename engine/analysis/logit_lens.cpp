@@ -132,11 +132,33 @@ void addRow(LogitLens::Stage& stage, const LogitLens& lens, std::span<const floa
     ++stage.rows;
 }
 
-std::shared_ptr<LogitLens> lensOfPicture(VisionModel& model, const Input& picture, const LogitLensAnalysis& analysis) {
-    if (model.info().activation == ClassActivation::None)
-        throw Error({.what = "this model answers with numbers (regression), which have no probabilities for a lens",
-                     .where = model.info().name,
-                     .hint = "ask for the attribution of a number: it says what each head adds to it"});
+/// The logits of a readout of classes after each stage.
+struct ClassStage {
+    int layer = -1;
+    std::vector<float> together; ///< [classes] as the readout reads the layer
+    std::vector<float> alone;    ///< [rows, classes] as it reads each row alone; or empty
+};
+
+/// @param stages at least one; the last one has the final prediction
+std::shared_ptr<LogitLens> lensOfClasses(const ModelInfo& info, const LogitLensAnalysis& analysis,
+                                         std::span<const ClassStage> stages) {
+    auto lens = std::make_shared<LogitLens>();
+    lens->isOfTokens = false;
+    lens->choices = std::min(analysis.choices, info.classes);
+    lens->finals = std::min(analysis.finals, info.classes);
+    lens->final = mostLikely(stages.back().together, lens->finals);
+    const auto classes = static_cast<size_t>(info.classes);
+    for (const ClassStage& each : stages) {
+        LogitLens::Stage& stage = lens->stages.emplace_back();
+        stage.layer = each.layer;
+        addRow(stage, *lens, each.together, info.activation);
+        for (size_t first = 0; first < each.alone.size(); first += classes)
+            addRow(stage, *lens, std::span(each.alone).subspan(first, classes), info.activation);
+    }
+    return lens;
+}
+
+std::vector<ClassStage> stagesOf(VisionModel& model, const Input& picture) {
     WholeRun whole(model, picture, {.readsAllLayers = true});
     const std::vector<Tensor>&together = whole.built().stages, &alone = whole.built().tokenStages;
     const auto name = [](const char* what, size_t stage) { return fmt::format("{}.{}", what, stage); };
@@ -147,23 +169,38 @@ std::shared_ptr<LogitLens> lensOfPicture(VisionModel& model, const Input& pictur
     }
     whole.compile(outputs);
     whole.run();
-    auto lens = std::make_shared<LogitLens>();
-    const int classes = model.info().classes;
-    lens->isOfTokens = false;
-    lens->choices = std::min(analysis.choices, classes);
-    lens->finals = std::min(analysis.finals, classes);
-    lens->final = mostLikely(whole.result(name("together", together.size() - 1)), lens->finals);
-    for (size_t at = 0; at < together.size(); ++at) {
-        if (!together[at]) continue;
-        LogitLens::Stage& stage = lens->stages.emplace_back();
-        stage.layer = static_cast<int>(at) - 1;
-        addRow(stage, *lens, whole.result(name("together", at)), model.info().activation);
-        if (!alone[at]) continue;
-        const std::vector<float> rows = whole.result(name("alone", at));
-        for (size_t first = 0; first < rows.size(); first += static_cast<size_t>(classes))
-            addRow(stage, *lens, std::span(rows).subspan(first, static_cast<size_t>(classes)), model.info().activation);
+    std::vector<ClassStage> stages;
+    for (size_t at = 0; at < together.size(); ++at)
+        if (together[at])
+            stages.push_back({.layer = static_cast<int>(at) - 1,
+                              .together = whole.result(name("together", at)),
+                              .alone = alone[at] ? whole.result(name("alone", at)) : std::vector<float>()});
+    return stages;
+}
+
+/// The row of each layer that the readout of a text's class reads.
+std::vector<ClassStage> stagesOf(LanguageModel& model, const Input& text) {
+    WholeRun whole(model, text);
+    const StageHooks hooks = stageHooks(model.info(), model.info().structure.sites.back().queryStream);
+    std::map<std::string, Tensor> streams;
+    for (const std::string& name : hooks.names) streams.emplace(name, whole.hook(name));
+    whole.compile(streams);
+    whole.run();
+    const auto graph = std::make_shared<Graph>();
+    const int64_t width = model.streamWidth();
+    const Tensor stream = graph->input("stream", {.shape = {1, width}});
+    const auto readout = weightRun(model, graph, {{"classes", readOut(model.config(), stream)}});
+    std::vector<ClassStage> stages;
+    for (const std::string& name : hooks.names) {
+        const std::vector<float> rows = whole.result(name);
+        std::ranges::copy(
+            std::span(rows).subspan(model.predictedRow(text) * static_cast<size_t>(width), static_cast<size_t>(width)),
+            readout->input("stream").begin());
+        readout->run({});
+        stages.push_back(
+            {.layer = static_cast<int>(stages.size()) - 1, .together = denseResult(*readout, "classes"), .alone = {}});
     }
-    return lens;
+    return stages;
 }
 
 std::shared_ptr<LogitLens> lensOfText(LanguageModel& model, const AnalysisContext& context, int choices) {
@@ -201,8 +238,16 @@ std::string LogitLens::Stage::name() const {
 }
 
 std::shared_ptr<AnalysisResult> LogitLensAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
-    if (!context.input.isText()) return lensOfPicture(visionModel(model), context.input, *this);
-    return lensOfText(languageModel(model), context, choices);
+    const ModelInfo& info = model.info();
+    const bool isText = context.input.isText();
+    if (isText && info.classes == 0) return lensOfText(languageModel(model), context, choices);
+    if (info.classes > 0 && info.activation == ClassActivation::None)
+        throw Error({.what = "this model answers with numbers (regression), which have no probabilities for a lens",
+                     .where = info.name,
+                     .hint = "ask for the effect of each head on a number, or for the importance of each input"});
+    return lensOfClasses(info, *this,
+                         isText ? stagesOf(languageModel(model), context.input)
+                                : stagesOf(visionModel(model), context.input));
 }
 
 double TokenScores::meanLoss() const {

@@ -14,9 +14,8 @@ namespace attn {
 ///         layers of an encoder: Langedijk et al. 2023, "DecoderLens: Layerwise Interpretation of Encoder-Decoder
 ///         Transformers", arXiv:2310.03686: the decoder reads that layer in place of the last one.
 struct LogitLens : AnalysisResult {
-    /// The predictions after one layer. A row is a token of a text. Of pictures, row 0 is the classifier as it reads
-    /// the layer, and the others are the classifier that reads one token alone; only row 0 exists for a classifier that
-    /// reads two tokens.
+    /// The predictions after one layer. A row is a token of a text. Of classes, row 0 is the classifier as it reads the
+    /// layer; of pictures, the others are the classifier that reads one token alone, unless it reads two tokens.
     struct Stage {
         int layer = -1;      ///< -1: the embedding
         std::string stack{}; ///< "encoder" or "decoder" in a model with both; empty in others
@@ -29,9 +28,9 @@ struct LogitLens : AnalysisResult {
         std::string name() const;            ///< "embedding", "layer 0", "encoder layer 0" ...
     };
     int choices = 0;
-    bool isOfTokens = true; ///< whether each row has its own final prediction, as in a text
-    int finals = 1;         ///< final predictions of each row: 1 of a text, and the most likely classes of a picture
-    std::vector<int> final; ///< [rows] of a text, [finals] of a picture: by falling probability
+    bool isOfTokens = true; ///< whether tokens are predicted, each row its own; false: classes of the whole input
+    int finals = 1;         ///< final predictions of each row: 1 of tokens, else the most likely classes
+    std::vector<int> final; ///< [rows] of tokens; [finals] of classes, by falling probability
     /// The stages that the readout can read. For pictures, those after the last merging of tokens.
     std::vector<Stage> stages;
     void count(FiniteCount& numbers) const override {
@@ -43,7 +42,7 @@ struct LogitLens : AnalysisResult {
 /// Computes LogitLens.
 struct LogitLensAnalysis : Analysis {
     int choices = 5;
-    int finals = 12; ///< of pictures
+    int finals = 12; ///< of classes
     std::string key() const override { return "logit_lens"; }
     /// @throws Error if the model has no readout
     std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;

@@ -27,16 +27,19 @@ WholeRun::WholeRun(RunningModel& model, const Input& input, const WholeBuild& bu
     : model_(model), input_(input), built_(model.wholeGraph(input, build)), prediction_(built_.logits) {
     if (needs == Needs::Nothing || built_.logits) return;
     if (!input.isText()) visionModel(model).requireHead();
-    if (model.info().classes > 0)
-        throw Error({.what = "this model answers about the whole text, and this lens explains a predicted token",
+    if (model.info().classes > 0) return;
+    if (built_.classes)
+        throw Error({.what =
+                         "this model answers about each token or about a part of the text, and this lens explains a "
+                         "predicted token or a class of the whole text",
                      .where = model.info().name,
-                     .hint = "measure the effect of each head, or patch activations"});
+                     .hint = "use another lens, or open a model that predicts tokens or classes of texts"});
     throw Error({.what = "this model predicts no tokens, so there is no prediction to explain",
                  .where = model.info().name,
                  .hint = "open a folder that holds the model's masked-token head"});
 }
 
-int64_t WholeRun::length() const { return built_.logits.shape()[0]; }
+int64_t WholeRun::length() const { return logits().shape()[0]; }
 
 int WholeRun::predictAfter(int position) {
     if (!input_.isText()) return 0;
@@ -45,7 +48,10 @@ int WholeRun::predictAfter(int position) {
         throw Error({.what = fmt::format("there is no token {}", position),
                      .where = "position",
                      .hint = fmt::format("choose a token from 0 to {}", count - 1)});
-    position_ = position < 0 ? count - 1 : position;
+    if (model_.info().classes > 0)
+        position_ = static_cast<int>(model_.predictedRow(input_));
+    else
+        position_ = position < 0 ? count - 1 : position;
     row_ = graph().input(kRow, {.shape = {1}, .dtype = DType::I32});
     prediction_ = take(logits(), row_);
     return position_;

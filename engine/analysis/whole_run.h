@@ -21,22 +21,24 @@ public:
     /// What an analysis needs of the graph besides its hooks.
     enum class Needs : uint8_t { Nothing, Prediction };
 
-    /// @throws Error as RunningModel::require(), and if the model has no prediction after a token, or of a picture
+    /// @throws Error as RunningModel::require(), and if the model predicts no tokens, and no class of the whole input
     WholeRun(RunningModel& model, const Input& input, const WholeBuild& build = {}, Needs needs = Needs::Prediction);
 
     RunningModel& model() const { return model_; }
     const ModelGraph& built() const { return built_; }
     Graph& graph() const { return *built_.graph; }
-    Tensor logits() const { return built_.logits; } ///< [length(),V], or [1,classes]
+    /// [length(),V] of the next tokens, [length(),classes] of a text, or [1,classes] of a picture
+    Tensor logits() const { return built_.logits ? built_.logits : built_.classes; }
     int64_t tokens() const { return std::ssize(input_.tokens()); }
     int64_t length() const; ///< rows of the graph: tokens and padding
-    /// Adds the input for the token of a text after which to predict. Call before compile(); without effect on
+    /// Adds the input for the row of a text whose prediction to explain. Call before compile(); without effect on
     /// pictures.
-    /// @param position -1: the last token
-    /// @return the token; 0 of a picture  @throws Error if there is no such token
+    /// @param position the token after which to predict, -1: the last one; ignored if the model has one answer to the
+    /// whole text, which it reads from one row
+    /// @return the row; 0 of a picture  @throws Error if there is no such token
     int predictAfter(int position);
-    Tensor row() const { return row_; }               ///< I32 [1] that token; null of a picture
-    Tensor prediction() const { return prediction_; } ///< [1,V] the logits after that token, or [1,classes]
+    Tensor row() const { return row_; }               ///< I32 [1] that row; null of a picture
+    Tensor prediction() const { return prediction_; } ///< [1,V] the logits of that row, or [1,classes]
     bool has(const std::string& hook) const { return graph().probes().contains(hook); }
     Tensor hook(const std::string& name) const; ///< @throws Error if there is no such hook
     /// A parameter of a site: "W_O". If all layers share their parameters, that of the first.
@@ -57,7 +59,7 @@ private:
     Input input_;
     ModelGraph built_;
     Tensor row_{}, prediction_;
-    int position_ = 0; ///< the token that `row_` holds
+    int position_ = 0; ///< the row that `row_` holds
     std::unique_ptr<GpuExecutor> executor_;
 };
 

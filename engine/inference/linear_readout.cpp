@@ -37,7 +37,8 @@ template <class Config> void requireLinear(const Config& config, bool isOneStrea
 } // namespace
 
 Tensor linearReadout(const DecoderConfig& config, Tensor stream, Tensor row) {
-    if (config.postNorm || config.readout != TextReadout::NextToken)
+    const bool isOfClasses = config.readout == TextReadout::TextClass && !isEncoder(config); // an encoder has a pooler
+    if (config.postNorm || (config.readout != TextReadout::NextToken && !isOfClasses))
         throw Error({.what =
                          "this model's logits cannot be split into contributions: norms stand between its sublayers, "
                          "and its readout is not linear",
@@ -45,10 +46,13 @@ Tensor linearReadout(const DecoderConfig& config, Tensor stream, Tensor row) {
                      .hint = "use the logit lens or the input attributions"});
     requireLinear(config, stream.shape().columns() == config.modelWidth);
     Graph& graph = *stream.graph;
+    const Tensor rows = heldNorm(config, take(stream, row), config.hasEncoder() ? "decoder.ln_final" : "ln_final");
+    if (isOfClasses)
+        return matmul(rows, graph.parameter("classifier.W", {std::ssize(config.labels), config.modelWidth}));
     MatmulOptions out{.scale = config.readoutScale};
     if (config.unembedBias) out.bias = graph.parameter("unembed.b_U", {config.vocabulary});
     return matmul(
-        heldNorm(config, take(stream, row), config.hasEncoder() ? "decoder.ln_final" : "ln_final"),
+        rows,
         graph.parameter(config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {config.vocabulary, config.modelWidth}),
         out);
 }

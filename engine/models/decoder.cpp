@@ -63,7 +63,10 @@ public:
         return std::move(result_);
     }
 
-    Tensor readOut(Tensor x) { return unembedded(blocks_.gather(x)); }
+    Tensor readOut(Tensor x) {
+        const Tensor rows = blocks_.gather(x);
+        return predictsTokens(config_.readout) ? unembedded(rows) : classified(rows);
+    }
     Tensor vocabulary() { return words(table()); }
 
 private:

@@ -159,7 +159,7 @@ TEST_CASE("goldens: circuits, copying and composition agree with PyTorch", "[ana
     analysis.choices = 4;
     const auto found = golden.run<HeadCircuits>(analysis);
     CHECK(found->tokens == golden.integers("circuit.tokens"));
-    CHECK(found->copyingScore == Approx(golden.values("circuit.copying").front()).margin(1e-4));
+    CHECK(found->copyingScore.value() == Approx(golden.values("circuit.copying").front()).margin(1e-4));
     const auto vocabulary = static_cast<size_t>(golden.model.info().vocabulary);
     for (const auto& [pairs, expected] : {std::pair(&found->reads, golden.values("circuit.reads")),
                                           std::pair(&found->writes, golden.values("circuit.writes"))})

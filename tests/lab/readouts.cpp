@@ -128,7 +128,9 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     says("formed", "“" + at(0, 0) + "”");
     run("weighted");
     CHECK_FALSE(lab.find<MatrixView>("lensMatrix").figure().isEmpty());
-    says("attribution", "answers about the whole text, and this lens explains a predicted token");
+    says("gradients", "logit of “" + at(0, 0) + "”");
+    run("logit");
+    CHECK_FALSE(lab.find<MatrixView>("lensMatrix").figure().isEmpty());
 
     recipe.settings.data.text = wrong;
     lab.window().workbench().requestRecipe(recipe);

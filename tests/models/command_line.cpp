@@ -150,8 +150,31 @@ TEST_CASE("attention-cli: effects of heads, patches and the formed path measure 
             CHECK(each.at("formedLogit").get<double>() == Approx(logit).margin(1e-5));
         }
         checkProgram("lens " + run + own + " --what weighted", 0, {"weight x norm"});
-        checkProgram("lens " + run + own + " --what attribution", 1,
-                     {"answers about the whole text", "effect of each head"});
+        const nlohmann::json lens = said("lens " + run + own + " --what logit"), last = lens.at("rows").back();
+        CHECK(lens.at("rows").size() == 2); // the embedding and the layer
+        CHECK(last.at("choices").at(0).at("label") == best);
+        const double odds = logits["good"] - logits["bad"];
+        CHECK(last.at("choices").at(0).at("probability").get<double>() ==
+              Approx(1 / (1 + std::exp(-std::abs(odds)))).margin(1e-5));
+        const nlohmann::json gradients = said("lens " + run + own + " --what gradients --target good --against bad");
+        CHECK(gradients.at("logit").get<double>() == Approx(odds).margin(1e-5));
+        double integrated = 0;
+        for (const auto& each : gradients.at("tokens")) integrated += each.at("integrated").get<double>();
+        const double change = odds - gradients.at("baselineLogit").get<double>();
+        CHECK(std::abs(change) > 1e-4);
+        CHECK(integrated == Approx(change).margin(0.01 * std::abs(change) + 1e-6));
+        if (std::string(family) == "gpt2") {
+            const nlohmann::json circuits = said("lens " + run + own + " --what circuits --layer 0 --head 0");
+            CHECK_FALSE(circuits.contains("copyingScore")); // it writes no tokens
+            CHECK(circuits.at("tokens").at(0).at("looksFor").at(0).contains("id"));
+            CHECK(circuits.at("tokens").at(0).at("raises").at(0).contains("label"));
+            const nlohmann::json parts = said("lens " + run + own + " --what attribution --target good");
+            CHECK(parts.at("logit").get<double>() == Approx(logits["good"]).margin(1e-5));
+            CHECK(parts.at("sum").get<double>() == Approx(logits["good"]).margin(1e-4));
+            CHECK_FALSE(parts.contains("position"));
+        } else { // a layer with a tanh reads its first row
+            checkProgram("lens " + run + own + " --what attribution", 1, {"its readout is not linear"});
+        }
         checkProgram("ablate " + run + own + " --target fair", 1, {"there is no class \"fair\""});
     }
     const std::string features = "'" + std::string(ATTN_TEST_DIR) + "/golden/bert_no_head' --tokens 1,2,3";
