@@ -12,6 +12,7 @@
 #include "engine/training/readout_quality.h"
 #include "engine/training/recipe_fields.h"
 #include "engine/training/run.h"
+#include "engine/training/starting_loss.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/translation_quality.h"
 
@@ -260,7 +261,7 @@ int train(const TrainOptions& options) {
     fmt::print(stderr, "{}: {}, {} steps of {} on {}, {} kernels and {:.1f} MiB of activations and gradients a step\n",
                trainer.task().title, parameterText(trainer), recipe.schedule.steps, batchText(trainer),
                trainer.device().name(), trainer.kernelCount(), static_cast<double>(trainer.arenaBytes()) / (1 << 20));
-    if (const std::string sentence = trainer.objective().startSentence(); !sentence.empty() && !options.resumes)
+    if (const std::string sentence = startSentence(trainer, options.device); !sentence.empty() && !options.resumes)
         report("{}\n", sentence);
     for (const std::string& warning : {dataWarning(recipe), emptyRowsWarning(trainer.recipe().architecture)})
         if (!warning.empty()) report("warning: {}\n", warning);

@@ -8,6 +8,7 @@
 #include "engine/training/answers.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
+#include "engine/training/starting_loss.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 
@@ -232,7 +233,7 @@ private:
         next_.parameterCount = run_->trainer().parameterCount();
         next_.modelParameterCount = run_->trainer().modelParameterCount();
         next_.stepBytes = run_->trainer().arenaBytes();
-        next_.startSentence = run_->trainer().objective().startSentence();
+        next_.startSentence = startSentence(run_->trainer(), choice_);
         next_.example = exampleInput(run_->trainer());
         next_.step = run_->trainer().stepsDone();
         {

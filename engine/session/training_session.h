@@ -52,7 +52,7 @@ struct TrainingSnapshot {
     std::string device;
     int64_t parameterCount = 0, modelParameterCount = 0; ///< parameters that training changes; all of the model
     uint64_t stepBytes = 0;                              ///< memory of a step for activations and gradients
-    std::string startSentence;                           ///< Objective::startSentence()
+    std::string startSentence;                           ///< attn::startSentence()
     int64_t step = 0;
     double secondsPerStep = 0;
     bool isMeasuring = false; ///< the step at work ends with a measurement on held-out examples, which takes a while

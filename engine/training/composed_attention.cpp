@@ -25,17 +25,6 @@ std::string otherHeads(const HeadCounts& counts, const Architecture& a) {
     return fmt::format("attention has {} heads but the model has {}", counts.heads, a.heads);
 }
 
-/// The expressions of the layers, apart.
-std::vector<std::string> expressionsOf(const std::string& attention) {
-    std::vector<std::string> expressions;
-    for (size_t begin = 0; begin < attention.size();) {
-        const size_t end = std::min(attention.find(';', begin), attention.size());
-        expressions.push_back(attention.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return expressions;
-}
-
 /// Fills in the architecture's heads if the expression has none.
 void shareHeads(AttentionSpec& spec, const Architecture& a) {
     if (spec.parts.at(Slot::Heads) == AttentionSpec().parts.at(Slot::Heads))
@@ -83,6 +72,16 @@ std::string movedRowsProblem(std::span<const AttentionSpec> all, const Architect
 }
 
 } // namespace
+
+std::vector<std::string> expressionsOf(const std::string& attention) {
+    std::vector<std::string> expressions;
+    for (size_t begin = 0; begin < attention.size();) {
+        const size_t end = std::min(attention.find(';', begin), attention.size());
+        expressions.push_back(attention.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return expressions;
+}
 
 std::vector<AttentionSpec> specsIn(const std::string& attention) {
     std::vector<AttentionSpec> specs;

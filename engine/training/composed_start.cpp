@@ -5,6 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/models/decoder.h"
 #include "engine/models/folder_writer.h"
+#include "engine/models/trainable_family.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_grid.h"
 #include "engine/models/vision_writer.h"
@@ -15,8 +16,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <ranges>
+#include <string_view>
 
 namespace attn {
 namespace {
@@ -58,6 +61,30 @@ bool dropsTable(const Architecture& architecture, const std::vector<AttentionSpe
     return false;
 }
 
+/// Whether the files of a model's family can have the layers: they differ from the model's only in the number of
+/// key/value heads, which is the same in all.
+bool fitsFamily(const DecoderConfig& config, const std::vector<AttentionSpec>& specs) {
+    const auto families = trainableFamilies();
+    if (std::ranges::none_of(families, [&](const TrainableFamily* family) {
+            return family->id == config.family && family->hasKeyValueHeads;
+        }))
+        return false;
+    const HeadCounts counts = headCounts(specs.front());
+    for (size_t layer = 0; layer < config.layers.size(); ++layer) {
+        AttentionSpec now = specs[layer % specs.size()], own = config.layers[layer].spec;
+        const HeadCounts each = headCounts(now);
+        setHeads(own, counts);
+        if (each.heads != counts.heads || each.groups != counts.groups || now != own) return false;
+    }
+    return true;
+}
+
+/// Whether a parameter is one of the keys or values of all heads.
+bool isOfKeyValueHeads(std::string_view name) {
+    constexpr std::array kEnds{".attn.W_K", ".attn.W_V", ".attn.b_K", ".attn.b_V"};
+    return std::ranges::any_of(kEnds, [&](const char* end) { return name.ends_with(end); });
+}
+
 } // namespace
 
 void requireAsked(const StartingPoint& start, const Architecture& asked, const Architecture& own) {
@@ -65,7 +92,7 @@ void requireAsked(const StartingPoint& start, const Architecture& asked, const A
     for (const std::string& field : start.asked) {
         if (wanted.at(field) == given.at(field)) continue;
         if (field == "feed_forward" && asked.feedForward == 0) continue;
-        if (field == "key_value_heads" && asked.keyValueHeads == own.heads && own.keyValueHeads == 0) continue;
+        if (field == "key_value_heads") continue; // see withKeyValueHeads()
         throw Error({.what = fmt::format("{} has the value {} and keeps it, so that training which starts from it "
                                          "cannot have {}",
                                          start.model, given.at(field).dump(), wanted.at(field).dump()),
@@ -76,6 +103,27 @@ void requireAsked(const StartingPoint& start, const Architecture& asked, const A
     }
 }
 
+std::string withKeyValueHeads(const Architecture& asked, const Architecture& own) {
+    const int64_t groups = asked.keyValueHeads == 0 ? own.heads : asked.keyValueHeads;
+    if (groups == (own.keyValueHeads == 0 ? own.heads : own.keyValueHeads)) return asked.attention;
+    if (own.heads % groups != 0)
+        throw Error({.what = fmt::format("{} key/value heads do not divide the model's {} heads", groups, own.heads),
+                     .where = "recipe: key_value_heads",
+                     .hint = fmt::format("choose a number that divides {}", own.heads)});
+    const std::string heads = groups == own.heads ? fmt::format("heads=multi_head({})", own.heads)
+                                                  : fmt::format("heads=grouped_query({}, {})", own.heads, groups);
+    if (asked.attention.empty()) return heads;
+    std::vector<std::string> expressions;
+    for (const std::string& expression : expressionsOf(asked.attention)) {
+        if (slotsIn(expression).contains(Slot::Heads))
+            throw Error({.what = "the attention names heads, and key/value heads are given beside it",
+                         .where = "recipe: key_value_heads",
+                         .hint = "leave one of them out"});
+        expressions.push_back(expression + ", " + heads);
+    }
+    return fmt::format("{}", fmt::join(expressions, "; "));
+}
+
 std::string compositionOf(const std::vector<LayerAttention>& layers) {
     std::string text;
     for (size_t layer = 0; layer < layers.size(); ++layer) text += (layer == 0 ? "" : "; ") + layers[layer].spec.text();
@@ -83,12 +131,7 @@ std::string compositionOf(const std::vector<LayerAttention>& layers) {
 }
 
 std::string compositionFrom(const std::vector<LayerAttention>& own, const std::string& wanted) {
-    std::vector<std::string> expressions;
-    for (size_t begin = 0; begin <= wanted.size();) {
-        const size_t end = std::min(wanted.find(';', begin), wanted.size());
-        expressions.push_back(wanted.substr(begin, end - begin));
-        begin = end + 1;
-    }
+    const std::vector<std::string> expressions = expressionsOf(wanted);
     std::vector<std::string> texts;
     bool isOther = false;
     for (size_t layer = 0; layer < own.size(); ++layer) {
@@ -132,7 +175,7 @@ bool recompose(DecoderConfig& config, const Architecture& architecture) {
                      .where = "recipe: attention",
                      .hint = "leave it empty, or start from a model of the family gpt2, llama or bert"});
     requireTrainable(architecture);
-    config.family = "attention-lab";
+    if (losesTable || !fitsFamily(config, specs)) config.family = "attention-lab";
     for (size_t layer = 0; layer < config.layers.size(); ++layer) {
         LayerAttention& attention = config.layers[layer];
         attention.spec = specs[layer % specs.size()];
@@ -164,23 +207,62 @@ bool recompose(VisionConfig& config, const Architecture& architecture) {
     return true;
 }
 
-StartingParameters::StartingParameters(const Graph& before, const Graph& now, bool isOther) : isRecomposed(isOther) {
+StartingParameters::StartingParameters(const Graph& before, const Graph& now, bool isOther, int64_t headWidth)
+    : isRecomposed(isOther) {
     std::map<std::string, Shape> shapes;
     for (const Node* node : storedParameters(before)) shapes.emplace(node->name, node->outputs[0].shape);
     for (const Node* node : storedParameters(now)) {
+        const Shape& shape = node->outputs[0].shape;
         const auto found = shapes.find(node->name);
-        if (found == shapes.end() || found->second != node->outputs[0].shape)
-            fresh.push_back(node->name);
-        else
+        if (found != shapes.end() && found->second != shape && isOfKeyValueHeads(node->name)) {
+            const int64_t had = found->second[0], has = shape[0];
+            if (had % headWidth == 0 && has % headWidth == 0 && (had % has == 0 || has % had == 0) &&
+                had * shape.elements() == has * found->second.elements()) {
+                regrouped.emplace(node->name, had);
+                isJoined_ = had > has;
+            }
+        }
+        if (found != shapes.end() && (found->second == shape || regrouped.contains(node->name)))
             taken.insert(node->name);
+        else
+            fresh.push_back(node->name);
     }
     for (const auto& [name, shape] : shapes)
         if (!taken.contains(name)) left.push_back(name);
+    width_ = headWidth;
+}
+
+std::vector<float> StartingParameters::read(const StartingModel& start, const std::string& parameter,
+                                            const Shape& shape) const {
+    const auto found = regrouped.find(parameter);
+    if (found == regrouped.end()) return start.read(parameter, shape);
+    std::vector<int64_t> extents = shape.extents();
+    extents[0] = found->second;
+    const std::vector<float> old = start.read(parameter, Shape(extents)); // [heads, width, ...]
+    const auto head = static_cast<size_t>(width_ * (shape.elements() / shape[0]));
+    const size_t had = old.size() / head, has = static_cast<size_t>(shape.elements()) / head,
+                 joined = std::max<size_t>(had / has, 1); // heads that become one
+    std::vector<float> values(has * head);
+    for (size_t at = 0; at < values.size(); ++at) {
+        const size_t first = at / head * had / has;
+        double sum = 0;
+        for (size_t each = first; each < first + joined; ++each)
+            sum += static_cast<double>(old[each * head + at % head]);
+        values[at] = static_cast<float>(sum / static_cast<double>(joined));
+    }
+    return values;
 }
 
 std::string StartingParameters::sentence(std::span<const std::string> blocks) const {
     if (!isRecomposed) return {};
     std::string text = fmt::format("{} of {} parameters are the model's", taken.size(), taken.size() + fresh.size());
+    if (!regrouped.empty()) {
+        std::vector<std::string> names;
+        for (const auto& [name, rows] : regrouped) names.push_back(name);
+        text += fmt::format(
+            "; {}: {}", isJoined_ ? "means of the model's key/value heads" : "copies of the model's key/value heads",
+            kindsOf(names, blocks));
+    }
     if (!fresh.empty()) text += "; new: " + kindsOf(fresh, blocks);
     if (!left.empty()) text += "; left out: " + kindsOf(left, blocks);
     return text;

@@ -2,6 +2,7 @@
 
 #include "engine/training/recipe.h"
 
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -10,14 +11,21 @@
 namespace attn {
 
 class Graph;
+class Shape;
 struct LayerAttention;
+struct StartingModel;
 struct VisionConfig;
 
 // A model that is trained further with another composition of attention: a Longformer that starts from BERT.
 
-/// Checks that a model has what a recipe demands of it. @param own the model's architecture
+/// Checks that a model has what a recipe demands of it; its attention and its key/value heads may become others.
+/// @param own the model's architecture
 /// @throws Error naming the field, both values and the nearest recipe that works
 void requireAsked(const StartingPoint& start, const Architecture& asked, const Architecture& own);
+
+/// The attention that a recipe asks for, with the key/value heads that it asks for. @param own the model's architecture
+/// @throws Error if their number does not divide that of the model's heads, or the attention names heads itself
+std::string withKeyValueHeads(const Architecture& asked, const Architecture& own);
 
 /// The attention of a model's layers, one expression for each. Merges have multiplied the heads of later layers.
 std::string compositionOf(const std::vector<LayerAttention>& layers);
@@ -39,15 +47,26 @@ bool recompose(VisionConfig& config, const Architecture& architecture);
 
 /// The parameters with which training starts.
 struct StartingParameters {
-    std::set<std::string> taken{};            ///< the model's: those with the same name and shape
+    std::set<std::string> taken{}; ///< the model's: those with the same name and shape, and `regrouped`
+    /// Keys and values of more or fewer heads than the model's: the number of rows that they have there.
+    std::map<std::string, int64_t> regrouped{};
     std::vector<std::string> fresh{}, left{}; ///< new ones, and those of the model that the composition has no use for
     bool isRecomposed = false;                ///< as recompose() said
 
     StartingParameters() = default;
-    StartingParameters(const Graph& before, const Graph& now, bool isOther);
+    /// @param headWidth that of key/value heads, before and now
+    StartingParameters(const Graph& before, const Graph& now, bool isOther, int64_t headWidth);
+    /// The values with which a parameter that is taken starts. Where several key/value heads become one, it is their
+    /// mean; where one becomes several, they are equal, and the model's answers stay as they were.
+    /// @return dense  @source Ainslie et al. 2023, arXiv:2305.13245, section 2.1
+    std::vector<float> read(const StartingModel& start, const std::string& parameter, const Shape& shape) const;
     /// "34 of 36 parameters are the model's; new: blocks.*.attn.mask.span; left out: pos_embed.W_pos"; empty unless the
     /// model was recomposed. @param blocks as ModelStructure::blocks()
     std::string sentence(std::span<const std::string> blocks) const;
+
+private:
+    int64_t width_ = 0;     ///< of a key/value head
+    bool isJoined_ = false; ///< key/value heads of the model become fewer
 };
 
 } // namespace attn

@@ -98,7 +98,7 @@ void ImageObjective::fitTo(const StartingModel& start, const Architecture& archi
     requireOneClass(config_.activation, config_.name, "picture", "recipe: from");
     const std::shared_ptr<const Graph> before = buildVisionEncoder(config_).graph;
     const bool isRecomposed = recompose(config_, architecture);
-    parameters_ = {*before, *buildVisionEncoder(config_).graph, isRecomposed};
+    parameters_ = {*before, *buildVisionEncoder(config_).graph, isRecomposed, config_.layers.front().headWidth};
     preprocessing_.factor = start.pictures->preprocessing().factor;
     preprocessing_.mean = start.pictures->preprocessing().mean;
     preprocessing_.deviation = start.pictures->preprocessing().deviation;
@@ -122,7 +122,7 @@ std::vector<float> ImageObjective::startOf(const std::string& parameter, const S
                                            std::vector<float> fresh) const {
     if (!start_ || !parameters_.taken.contains(parameter)) return fresh;
     return isNew(parameter) ? classes_.fill(*start_, parameter, shape, std::move(fresh))
-                            : start_->read(parameter, shape);
+                            : parameters_.read(*start_, parameter, shape);
 }
 
 Objective::Forward ImageObjective::forward(int rows, double dropout, int64_t windowDivisor) const {

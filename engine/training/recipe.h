@@ -117,6 +117,8 @@ bool saysPositions(const Architecture& architecture);
 /// @throws Error as AttentionSpec::parse()
 std::string emptyRowsWarning(const Architecture& architecture);
 
+/// The expressions in Architecture::attention; empty: none.
+std::vector<std::string> expressionsOf(const std::string& attention);
 /// Architecture::attention for each layer; empty: the attention of the family. @throws Error as AttentionSpec::parse()
 std::vector<AttentionSpec> attentionOf(const Architecture& architecture);
 

@@ -169,14 +169,16 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
     requireOneClass(config_.activation, config_.name, "text", "recipe: from");
     const std::vector<std::string> labels = config_.labels;
     const TextReadout readout = config_.classReadout();
-    parameters_ = {*own, *buildForListing(config_).graph, isRecomposed};
+    parameters_ = {*own, *buildForListing(config_).graph, isRecomposed, config_.layers.front().headWidth};
     setReadout(task);
     if (config_.labels != labels || config_.classReadout() != readout)
         std::erase_if(parameters_.taken, [](const std::string& name) { return name.starts_with("classifier."); });
     const int64_t longest = std::max(columns_, sources_);
-    if (config_.hasEncoder() && config_.positions == TextPositions::None) // positions by distance know no end
-        for (DecoderConfig* stack : {&config_, &config_.encoder.front()})
-            stack->context = std::max(stack->context, (longest + 7) / 8 * 8);
+    if (config_.positions == TextPositions::None) { // positions by distance know no end
+        const int64_t needed = (longest + 7) / 8 * 8;
+        config_.context = std::max(config_.context, needed);
+        for (DecoderConfig& encoder : config_.encoder) encoder.context = std::max(encoder.context, needed);
+    }
     if (longest > config_.context)
         refuse(fmt::format("{} reads at most {} tokens but the task has {}", config_.name, config_.context, longest),
                "choose a shorter context, or smaller settings of the task");
@@ -209,7 +211,7 @@ std::vector<float> SequenceObjective::startOf(const std::string& parameter, cons
                                               std::vector<float> fresh) const {
     if (!start_ || !parameters_.taken.contains(parameter)) return fresh;
     return isNew(parameter) ? tokens_.fill(*start_, parameter, shape, std::move(fresh))
-                            : start_->read(parameter, shape);
+                            : parameters_.read(*start_, parameter, shape);
 }
 
 Objective::Forward SequenceObjective::forward(int rows, double dropout, int64_t windowDivisor) const {

@@ -169,10 +169,11 @@ Architecture architectureOf(const VisionConfig& config) {
 } // namespace
 
 Recipe startingFrom(const StartingModel& model, Recipe recipe) {
-    const Architecture fresh = std::move(recipe.architecture);
+    Architecture fresh = std::move(recipe.architecture);
     recipe.start.hash = model.hash;
     recipe.architecture = model.text ? architectureOf(model.text->config()) : architectureOf(model.pictures->config());
     requireAsked(recipe.start, fresh, recipe.architecture);
+    if (recipe.start.asked.contains("key_value_heads")) fresh.attention = withKeyValueHeads(fresh, recipe.architecture);
     recipe.start.asked.clear(); // now recorded with all others
     const std::vector<LayerAttention>& own = model.text ? model.text->config().layers : model.pictures->config().layers;
     if (!fresh.attention.empty() && fresh.attention != compositionOf(own))

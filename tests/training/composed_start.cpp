@@ -3,6 +3,7 @@
 #include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/run.h"
+#include "engine/training/starting_loss.h"
 #include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/io/files.h"
@@ -81,6 +82,10 @@ TEST_CASE("composed start: a mask that shows as much as the model's own gives th
     CHECK(trainer.recipe().architecture.attention.find("64") != std::string::npos);
     CHECK(trainer.recipe().architecture.attention.find(';') == std::string::npos); // all layers alike
     CHECK(Trainer(start.with({}), onOneThread()).objective().startSentence().empty());
+    const std::string sentence = startSentence(trainer, onOneThread()); // both losses are the same
+    CHECK_THAT(sentence, CONTAINS("; validation loss before training ") && CONTAINS("with the model's own attention "));
+    CHECK(sentence.substr(sentence.size() - 6) ==
+          fmt::format("{:.4f}", trainer.evaluate(Split::Validation, 256).loss).substr(0, 6));
     CHECK(trainer.recipe().architecture.layers == 2);
     writeModel(start.folder() / "other", trainer);
     const std::vector<int> tokens{5, 7, 6, 8, 5, 9};
@@ -129,6 +134,66 @@ TEST_CASE("composed start: what the expression does not name stays, and new para
     CHECK(sequencesOf(again.trainer())->config().positions == TextPositions::None);
 }
 
+TEST_CASE("composed start: fewer key/value heads are means of the model's, more are copies", "[training][gpu]") {
+    const auto [family, isKept] = GENERATE(std::pair("llama", true), std::pair("gpt2", false));
+    INFO(family);
+    Recipe recipe = small("reverse", family);
+    recipe.architecture.heads = 4;
+    const Start start(recipe);
+    Trainer trainer(start.with({{"key_value_heads", 2}}), onOneThread());
+    CHECK_THAT(trainer.objective().startSentence(),
+               CONTAINS(" parameters are the model's; means of the model's key/value heads: blocks.*.attn.W_K"));
+    CHECK(sequencesOf(trainer)->config().layers[1].heads().groups == 2);
+    CHECK(sequencesOf(trainer)->config().family == (isKept ? "llama" : "attention-lab"));
+    const StartingModel model = openStartingModel({.model = start.path().string()}, taskNamed("reverse"));
+    const std::vector<float> old = model.read("blocks.1.attn.W_V", {16, 16}), now = trainer.read("blocks.1.attn.W_V");
+    REQUIRE(now.size() == 8 * 16);
+    for (size_t row = 0; row < 8; ++row) // heads of 4 rows: the first and the second, the third and the fourth
+        for (size_t column = 0; column < 16; ++column) {
+            const size_t first = (row / 4 * 2 * 4 + row % 4) * 16 + column;
+            CHECK(now[row * 16 + column] == Approx((old[first] + old[first + 4 * 16]) / 2).margin(1e-7));
+        }
+    writeModel(start.folder() / "fewer", trainer);
+    const std::vector<int> tokens{5, 7, 6, 8, 5, 9};
+    const std::vector<float> fewer = logitsOf(start.folder() / "fewer", tokens);
+    CHECK(test::farthest(fewer, logitsOf(start.path(), tokens), 1) > 1e-4); // they are other heads
+
+    // One head for each query head again, from the model with fewer: nothing changes.
+    Recipe more = start.with({{"key_value_heads", 4}});
+    more.start.model = (start.folder() / "fewer").string();
+    more.start.hash.clear();
+    Trainer back(more, onOneThread());
+    CHECK_THAT(back.objective().startSentence(), CONTAINS("copies of the model's key/value heads"));
+    writeModel(start.folder() / "more", back);
+    CHECK(test::farthest(logitsOf(start.folder() / "more", tokens), fewer, 1) < 1e-5);
+}
+
+TEST_CASE("composed start: positions by distance let the context grow", "[training][gpu]") {
+    const auto [family, fields, fits] =
+        GENERATE(table<const char*, nlohmann::json, bool>({{"llama", nlohmann::json::object(), true},
+                                                           {"gpt2", nlohmann::json::object(), false},
+                                                           {"gpt2", {{"attention", "position=alibi"}}, true},
+                                                           {"gpt2", {{"attention", "position=rope"}}, true}}));
+    INFO(family << " " << fields.dump());
+    Recipe recipe = small("text", family);
+    recipe.settings = {.values = {{"context", 16}}, .data = {.text = "builtin:stories"}};
+    const Start start(recipe);
+    Recipe longer = start.with(fields);
+    longer.settings.values["context"] = 48;
+    longer.settings.data.tokens = kModelTokens;
+    if (!fits) {
+        CHECK_THAT(sentenceOf([&] { Trainer(longer, onOneThread()); }), CONTAINS("reads at most 16 tokens"));
+        return;
+    }
+    Trainer trainer(longer, onOneThread());
+    CHECK(sequencesOf(trainer)->config().context == 48);
+    CHECK(startSentence(trainer, onOneThread()).find("own attention cannot read") !=
+          (fields.empty() ? 0 : std::string::npos));
+    CHECK(std::isfinite(trainer.step().loss));
+    writeModel(start.folder() / "longer", trainer);
+    CHECK(logitsOf(start.folder() / "longer", std::vector<int>(40, 3)).size() % 40 == 0);
+}
+
 TEST_CASE("composed start: what the model cannot become is refused with the nearest that works", "[training]") {
     const Start start(small("reverse", "llama"));
     for (const auto& [field, value] : std::map<std::string, nlohmann::json>{{"layers", 5},
@@ -137,7 +202,6 @@ TEST_CASE("composed start: what the model cannot become is refused with the near
                                                                             {"family", "gpt2"},
                                                                             {"feed_forward", 8},
                                                                             {"attention_only", true},
-                                                                            {"key_value_heads", 1},
                                                                             {"bias", true},
                                                                             {"activation", "relu"},
                                                                             {"positions", "none"}}) {
@@ -155,6 +219,9 @@ TEST_CASE("composed start: what the model cannot become is refused with the near
     CHECK_THAT(start.refusal({{"attention", "mask=window(3)"}}),
                CONTAINS("the mask window(3) shows it") && CONTAINS("mask=causal & window(3)"));
     CHECK_THAT(start.refusal({{"attention", "heads=multi_head(8)"}}), CONTAINS("8 heads but the model has 2"));
+    CHECK_THAT(start.refusal({{"key_value_heads", 3}}), CONTAINS("3 key/value heads do not divide the model's 2"));
+    CHECK_THAT(start.refusal({{"key_value_heads", 1}, {"attention", "heads=multi_head(2)"}}),
+               CONTAINS("names heads") && CONTAINS("leave one of them out"));
     CHECK_THAT(start.refusal({{"attention", "position=alib"}}), CONTAINS("alibi"));
     CHECK_THAT(start.refusal({{"attention", "mixer=fnet"}}), CONTAINS("acts on queries and keys, but Fourier (FNet)"));
     const Start translation(small("numbers", "t5"));
