@@ -50,7 +50,7 @@ TEST_CASE("training: the curves that come with a model appear beside its variant
         CHECK(names().contains(name));
     lab.find<QCheckBox>("bundledCurves").setChecked(false);
     CHECK_FALSE(lab.find<QWidget>("lossChart").isVisible());
-    lab.window().open("builtin:induction"); // which no training made
+    lab.window().files().open("builtin:induction"); // which no training made
     REQUIRE(lab.waitFor([&] { return !lab.find<QCheckBox>("bundledCurves").isVisible(); }));
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("lab: Train trains, every view follows, and the curves and samples fil
     auto& chart = lab.find<QWidget>("lossChart"); // who clicks a chart and exports means the curves
     QTest::mouseClick(&chart, Qt::LeftButton, {}, chart.rect().center());
     const QString path = lab.folder() + "/curves.csv";
-    lab.window().exportFigure(path);
+    lab.window().exports().exportFigure(path);
     REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
     CHECK(banner(lab, "offerBanner").text().startsWith("Saved Curves: "));
     lab.showPanel("samples");
@@ -231,7 +231,7 @@ TEST_CASE("lab: timeline, samples and curves show one moment, and forget it when
     CHECK_THAT(text("samplesHint"), CONTAINS("Step 0: 0 of 12 right"));
     CHECK(answers() != last);
 
-    lab.window().open("builtin:induction");
+    lab.window().files().open("builtin:induction");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("curvesMoment").isHidden(); }));
     CHECK(answers().isEmpty());
@@ -330,7 +330,7 @@ TEST_CASE("lab: quitting pauses the training run, and the next start offers to c
     CHECK(state(*window)->step >= step);                      // from the checkpoint that quitting wrote
     window->findChild<QAction*>("trainPlay")->trigger();
     REQUIRE(QTest::qWaitFor([&] { return state(*window)->state == State::Paused; }, 120'000));
-    window->open("builtin:sort"); // a run that a person has paused is offered too, beside any model
+    window->files().open("builtin:sort"); // a run that a person has paused is offered too, beside any model
     REQUIRE(QTest::qWaitFor([&] { return window->workbench().snapshot()->path() == "builtin:sort"; }, 300'000));
     window->close();
     window = open();
@@ -557,7 +557,7 @@ TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     lab.press(lab.action("trainPlay"));
     REQUIRE(trainsToItsEnd(lab));
     const QString gif = lab.folder() + "/run.gif";
-    lab.window().exportRun(gif);
+    lab.window().exports().exportRun(gif);
     REQUIRE(lab.waitFor([&] { return QFile::exists(gif) && QImageReader(gif).imageCount() == 3; })); // 0, 5, 10
     QImageReader reader(gif);
     const QImage first = reader.read(), second = reader.read();
@@ -566,12 +566,12 @@ TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     auto& cancel = lab.find<QToolButton>("cancel");
     REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }));
     // Cancelled at once: no file is left.
-    lab.window().exportRun(lab.folder() + "/none.gif");
+    lab.window().exports().exportRun(lab.folder() + "/none.gif");
     REQUIRE(lab.waitFor([&] { return cancel.isVisible(); }));
     QTest::mouseClick(&cancel, Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }));
     CHECK_FALSE(QFile::exists(lab.folder() + "/none.gif"));
-    lab.window().exportRun(lab.folder() + "/run.png");
+    lab.window().exports().exportRun(lab.folder() + "/run.png");
     REQUIRE(lab.waitFor([&] { return QFile::exists(lab.folder() + "/run-000010.png"); }));
 }
 

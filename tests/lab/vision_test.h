@@ -46,7 +46,7 @@ inline bool answers(LabWindow& lab, const std::string& model) {
 /// Opens a small model of the goldens, which looks at the first built-in picture.
 inline void openGolden(LabWindow& lab, const std::string& name) {
     REQUIRE(lab.settle());
-    lab.window().open(QString::fromStdString((test::kGoldenRoot / name).string()));
+    lab.window().files().open(QString::fromStdString((test::kGoldenRoot / name).string()));
     REQUIRE(answers(lab, name));
     REQUIRE(input(lab).isVisible());
 }

@@ -1,17 +1,23 @@
+#include "app/lab/shell/window_menus.h"
+
 #include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/focus_ring.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/dialogs/finder.h"
-#include "app/lab/dialogs/preferences_dialog.h"
 #include "app/lab/dialogs/shortcut_sheet.h"
-#include "app/lab/lessons/lesson_panel.h"
-#include "app/lab/lessons/lesson_player.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/start_panel.h"
 #include "app/lab/panels/train_panel.h"
-#include "app/lab/shell/autosave.h"
 #include "app/lab/shell/dock_layout.h"
-#include "app/lab/shell/main_window.h"
+#include "app/lab/shell/export_controller.h"
+#include "app/lab/shell/file_controller.h"
+#include "app/lab/shell/lesson_controller.h"
+#include "app/lab/shell/lock_controller.h"
+#include "app/lab/shell/panel_docks.h"
+#include "app/lab/shell/preferences_controller.h"
+#include "app/lab/shell/scope_controller.h"
+#include "app/lab/shell/session_controller.h"
 #include "app/lab/shell/window_panels.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
@@ -19,10 +25,11 @@
 
 #include <QActionGroup>
 #include <QApplication>
-#include <QCoreApplication>
-#include <QDockWidget>
+#include <QMainWindow>
+#include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QUndoGroup>
 #include <QWhatsThis>
 
 #include <algorithm>
@@ -31,7 +38,8 @@
 
 namespace attn {
 namespace {
-constexpr int kTextStep = 10, kSmallestText = 60, kLargestText = 250;
+
+constexpr int kTextStep = 10; ///< per cent
 
 /// The icons of actions, by the action's name. Others have none: a menu in which every line has an icon is no faster to
 /// read.
@@ -64,11 +72,64 @@ constexpr std::pair<const char*, const char*> kIcons[] = {
 };
 
 constexpr char kPanelKeys[] = "1234567890QWERTYUIOPA"; ///< with Alt+Shift, in the order of the menu
+
+/// Says what the control under the pointer is for.
+/// @return whether it says so
+bool explainPointedAt(QMainWindow& window) {
+    const QPoint at = QCursor::pos();
+    QStringList lines;
+    for (const QWidget* widget = QApplication::widgetAt(at); widget && widget != &window;
+         widget = widget->parentWidget()) {
+        const QString name = widget->accessibleName(),
+                      help = widget->whatsThis().isEmpty() ? widget->toolTip() : widget->whatsThis();
+        if (!help.isEmpty()) {
+            if (!name.isEmpty() && name != help) lines << QStringLiteral("<b>%1</b>").arg(name.toHtmlEscaped());
+            lines << help.toHtmlEscaped();
+            break;
+        }
+        if (qobject_cast<const Panel*>(widget)) break;
+    }
+    if (lines.isEmpty()) return false;
+    QWhatsThis::showText(at, QStringLiteral("<p>%1</p>").arg(lines.join("<br>")), &window);
+    return true;
+}
+
+void showAbout(QMainWindow& window) {
+    auto* box = readsMarkup(new QMessageBox(QMessageBox::Information, QMainWindow::tr("About Attention Lab"), {},
+                                            QMessageBox::Close, &window));
+    box->setText(QMainWindow::tr(
+                     "<h2>Attention Lab %1</h2><p>Runs transformers on a Vulkan compute engine and shows, live, what "
+                     "attention does.</p><p>MIT licence. Built with Qt %2.</p>")
+                     .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())));
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->open();
+}
+
 } // namespace
 
-QAction* MainWindow::addAction(QMenu* menu, const char* id, const QString& text, const QString& toolTip,
-                               const QString& shortcuts, const char* controlGroup, std::function<void()> slot) {
-    auto* action = helped(new QAction(text, this), id, toolTip);
+WindowMenus::WindowMenus(const WindowParts& parts, const Targets& targets)
+    : parts_(parts), to_(targets), generate_(panels_.the<GeneratePanel>()), train_(panels_.the<TrainPanel>()) {
+    makeFileMenu();
+    makeEditMenu();
+    makeGenerateMenu();
+    makeTrainMenu();
+    makeViewMenu();
+    makeHelpMenu();
+    connect(&to_.files, &FileController::recentChanged, this, &WindowMenus::showRecent);
+    connect(&to_.preferences, &PreferencesController::changed, this, &WindowMenus::update);
+    connect(&bench_, &Workbench::headSelected, this, &WindowMenus::update);
+    connect(&bench_, &Workbench::shownRunChanged, this, &WindowMenus::update);
+    connect(&bench_, &Workbench::changesChanged, this, &WindowMenus::update);
+    connect(&parts_.locks, &LockController::applied, this, [this] {
+        showRecent();
+        update();
+    });
+    showRecent();
+}
+
+QAction* WindowMenus::addAction(QMenu* menu, const char* id, const QString& text, const QString& toolTip,
+                                const QString& shortcuts, const char* controlGroup, std::function<void()> slot) {
+    auto* action = helped(new QAction(text, &window_), id, toolTip);
     action->setShortcuts(QKeySequence::listFromString(shortcuts));
     action->setStatusTip(toolTip);
     for (const auto& [name, icon] : kIcons)
@@ -77,34 +138,25 @@ QAction* MainWindow::addAction(QMenu* menu, const char* id, const QString& text,
     if (slot) connect(action, &QAction::triggered, this, std::move(slot));
     menu->addAction(action);
     // Also on the window, so that keys work while the menu bar is hidden or a dock floats.
-    QMainWindow::addAction(action);
+    window_.addAction(action);
     actions_[id] = action;
     return action;
 }
 
-void MainWindow::makeMenus() {
-    makeFileMenu();
-    makeEditMenu();
-    makeGenerateMenu();
-    makeTrainMenu();
-    makeViewMenu();
-    makeHelpMenu();
-}
-
-void MainWindow::makeFileMenu() {
-    QMenu* menu = menuBar()->addMenu(tr("&File"));
+void WindowMenus::makeFileMenu() {
+    QMenu* menu = window_.menuBar()->addMenu(tr("&File"));
     addAction(menu, "new", tr("&New"), tr("Start afresh with the default model and its example. Undo leads back."),
-              "Ctrl+N", "files", [this] { openFresh(); });
+              "Ctrl+N", "files", [this] { to_.session.openFresh(); });
     addAction(menu, "openFolder", tr("&Open model folder…"), tr("Open a folder with config.json and weights"), "Ctrl+O",
-              "files", [this] { chooseModelFolder(); });
+              "files", [this] { to_.files.chooseModelFolder(); });
     addAction(menu, "openFile", tr("Open model &file…"), tr("Open a .safetensors file"), "Ctrl+Shift+O", "files",
-              [this] { chooseModelFile(); });
+              [this] { to_.files.chooseModelFile(); });
     addAction(menu, "openPicture", tr("Op&en picture…"), tr("Open a picture for a model that reads pictures"),
-              "Ctrl+Alt+I", "files", [this] { choosePicture(); });
+              "Ctrl+Alt+I", "files", [this] { to_.files.choosePicture(); });
     addAction(menu, "openExample", tr("Open the e&xample that repeats a pattern"),
               tr("Open a small model whose weights come from formulas. After abcab it writes c, because it has seen "
                  "abc before."),
-              "Ctrl+B", "files", [this] { open("builtin:induction"); });
+              "Ctrl+B", "files", [this] { to_.files.open("builtin:induction"); });
     QMenu* bundled = menu->addMenu(tr("&Models that come with the program"));
     bundled->menuAction()->setToolTip(tr("Open one of the trained models that come with the program"));
     int bundledKey = 1;
@@ -115,68 +167,67 @@ void MainWindow::makeFileMenu() {
         ++bundledKey;
         addAction(bundled, QByteArray("bundled." + QByteArray::fromStdString(model.title)).constData(), title,
                   tr("Open the trained model %1, which %2").arg(title, StartPanel::blurbOf(title)), keys, "files",
-                  [this, path = QString::fromStdString(model.path)] { open(path); });
+                  [this, path = QString::fromStdString(model.path)] { to_.files.open(path); });
     }
     QMenu* recent = menu->addMenu(tr("&Recent"));
     recent->menuAction()->setToolTip(tr("Open a recent model or session"));
     for (int i = 1; i <= 9; ++i) {
         const QByteArray id = "recent" + QByteArray::number(i);
         QAction* action = addAction(recent, id.constData(), {}, {}, QStringLiteral("Ctrl+Alt+%1").arg(i), nullptr, {});
-        connect(action, &QAction::triggered, this, [this, action] { open(action->data().toString()); });
+        connect(action, &QAction::triggered, this, [this, action] { to_.files.open(action->data().toString()); });
         recentActions_ << action;
     }
-    refreshRecent();
     menu->addSeparator();
     addAction(menu, "weightStorage", tr("Quantise &weights…"),
               tr("See what memory the weights of the open model take in 32, 16, 8 and 4 bits and how fast it would "
                  "write, and choose how to keep them"),
-              "Ctrl+Alt+B", "files", [this] { changeStorage(); });
+              "Ctrl+Alt+B", "files", [this] { to_.files.changeStorage(); });
     addAction(menu, "openSession", tr("Open sess&ion…"), tr("Open a .attnlab session file"), "Ctrl+Alt+O", "files",
-              [this] { chooseSession(); });
+              [this] { to_.files.chooseSession(); });
     addAction(menu, "openLink", tr("Open lin&k…"), tr("Open a link to a view that someone copied"), "Ctrl+Alt+K",
-              "files", [this] { chooseLink(); });
+              "files", [this] { to_.files.chooseLink(); });
     addAction(menu, "saveSession", tr("&Save session"),
               tr("Save the model's path, prompt, branches, view and locks. Model files never change."), "Ctrl+S",
-              "files", [this] { saveSession(); });
+              "files", [this] { to_.files.saveSession(); });
     addAction(menu, "saveSessionAs", tr("Save session &as…"), tr("Save the session under another name"), "Ctrl+Shift+S",
-              "files", [this] { chooseSessionPath(); });
+              "files", [this] { to_.files.chooseSessionPath(); });
     addAction(menu, "lock", tr("&Lock for class…"),
               tr("For teachers: choose controls to lock or hide before you give the session to a class"), "Ctrl+L",
-              nullptr, [this] { showLockDialog(); });
+              nullptr, [this] { parts_.locks.showDialog(); });
     menu->addSeparator();
     addAction(menu, "exportPng", tr("Export figure as &PNG…"), tr("Save the current figure as pixels"), "Ctrl+E",
-              "export", [this] { chooseExport("png"); });
+              "export", [this] { to_.exports.chooseFigure("png"); });
     addAction(menu, "exportSvg", tr("Export figure as S&VG…"), tr("Save the current figure as vector graphics"),
-              "Ctrl+Shift+E", "export", [this] { chooseExport("svg"); });
+              "Ctrl+Shift+E", "export", [this] { to_.exports.chooseFigure("svg"); });
     addAction(menu, "exportPdf", tr("Export figure as P&DF…"), tr("Save the current figure as a PDF page"),
-              "Ctrl+Alt+E", "export", [this] { chooseExport("pdf"); });
+              "Ctrl+Alt+E", "export", [this] { to_.exports.chooseFigure("pdf"); });
     addAction(menu, "exportHtml", tr("Save as &web page…"),
               tr("Save the current figure as a page that a browser opens without a network, with its numbers inside"),
-              "Ctrl+Alt+W", "export", [this] { chooseExport("html"); });
+              "Ctrl+Alt+W", "export", [this] { to_.exports.chooseFigure("html"); });
     addAction(menu, "exportCsv", tr("Export numbers as &CSV…"), tr("Save the numbers of the current figure"),
-              "Ctrl+Alt+C", "export", [this] { chooseExport("csv"); });
+              "Ctrl+Alt+C", "export", [this] { to_.exports.chooseFigure("csv"); });
     addAction(menu, "exportNpz", tr("Export numbers for N&umPy…"),
               tr("Save the numbers of the current figure as an .npz archive"), "Ctrl+Alt+M", "export",
-              [this] { chooseExport("npz"); });
+              [this] { to_.exports.chooseFigure("npz"); });
     addAction(menu, "capture", tr("Capture ac&tivations…"),
               tr("Run the text, then save every attention pattern and all logits in a file, to work on with Python"),
-              "Ctrl+Alt+N", "export", [this] { chooseCapture(); });
+              "Ctrl+Alt+N", "export", [this] { to_.exports.chooseCapture(); });
     menu->addSeparator();
-    addAction(menu, "quit", tr("&Quit"), tr("Close the program"), "Ctrl+Q", nullptr, [this] { close(); });
+    addAction(menu, "quit", tr("&Quit"), tr("Close the program"), "Ctrl+Q", nullptr, [this] { window_.close(); });
 }
 
-void MainWindow::makeEditMenu() {
-    QMenu* menu = menuBar()->addMenu(tr("&Edit"));
+void WindowMenus::makeEditMenu() {
+    QMenu* menu = window_.menuBar()->addMenu(tr("&Edit"));
     QAction* undo =
         addAction(menu, "undo", tr("&Undo"), tr("Undo the last step: a prompt, a branch, a change or a view"), "Ctrl+Z",
-                  nullptr, [this] { undo_.undo(); });
+                  nullptr, [this] { to_.undo.undo(); });
     QAction* redo = addAction(menu, "redo", tr("&Redo"), tr("Redo the last undone step"),
-                              QKeySequence(QKeySequence::Redo).toString(), nullptr, [this] { undo_.redo(); });
-    connect(&undo_, &QUndoGroup::canUndoChanged, undo, &QAction::setEnabled);
-    connect(&undo_, &QUndoGroup::canRedoChanged, redo, &QAction::setEnabled);
-    connect(&undo_, &QUndoGroup::undoTextChanged, undo,
+                              QKeySequence(QKeySequence::Redo).toString(), nullptr, [this] { to_.undo.redo(); });
+    connect(&to_.undo, &QUndoGroup::canUndoChanged, undo, &QAction::setEnabled);
+    connect(&to_.undo, &QUndoGroup::canRedoChanged, redo, &QAction::setEnabled);
+    connect(&to_.undo, &QUndoGroup::undoTextChanged, undo,
             [undo](const QString& text) { undo->setText(tr("&Undo %1").arg(withoutKeys(text))); });
-    connect(&undo_, &QUndoGroup::redoTextChanged, redo,
+    connect(&to_.undo, &QUndoGroup::redoTextChanged, redo,
             [redo](const QString& text) { redo->setText(tr("&Redo %1").arg(withoutKeys(text))); });
     undo->setEnabled(false);
     redo->setEnabled(false);
@@ -198,72 +249,71 @@ void MainWindow::makeEditMenu() {
                  "shortcuts that make a model fast. Both should be the same."),
               "Ctrl+Shift+F", "heads", [this] {
                   bench_.showPanel("lenses");
-                  QJsonObject lens = view("lenses");
+                  QJsonObject lens = panels_.view("lenses");
                   lens["page"] = "formed";
-                  setView("lenses", lens);
+                  panels_.setView("lenses", lens);
               });
     menu->addSeparator();
     addAction(menu, "copyFigure", tr("&Copy figure"), tr("Copy the current figure to the clipboard"), "Ctrl+Shift+C",
-              "export", [this] { copyFigure(); });
+              "export", [this] { to_.exports.copyFigure(); });
     addAction(menu, "copyLink", tr("Copy &link to this view"),
               tr("Copy a short text that opens this model, text and view again"), "Ctrl+Shift+K", "export",
-              [this] { copyLink(); });
+              [this] { to_.files.copyLink(); });
     menu->addSeparator();
     addAction(menu, "preferences", tr("&Preferences…"), tr("Set the theme, text size, device and autosave"), "Ctrl+,",
-              nullptr, [this] { showPreferences(); });
+              nullptr, [this] { to_.preferences.showDialog(); });
 }
 
-void MainWindow::makeGenerateMenu() {
-    QMenu* menu = menuBar()->addMenu(tr("&Generate"));
+void WindowMenus::makeGenerateMenu() {
+    QMenu* menu = window_.menuBar()->addMenu(tr("&Generate"));
     addAction(menu, "run", tr("&Run"), tr("Generate tokens until the chosen number is reached or you stop"),
-              "Ctrl+R; F5", "generation", [this] { generate_->run(); });
+              "Ctrl+R; F5", "generation", [this] { generate_.run(); });
     addAction(menu, "step", tr("S&tep"), tr("Generate one token"), "Ctrl+T; F10", "generation",
-              [this] { generate_->step(); });
+              [this] { generate_.step(); });
     addAction(menu, "stop", tr("&Stop"), tr("Stop writing, loading or exporting, and pause training"), "Ctrl+.; Esc",
               nullptr, [this] {
-                  generate_->stop();
-                  if (train_->isTraining()) train_->playOrPause();
+                  generate_.stop();
+                  if (train_.isTraining()) train_.playOrPause();
               });
     addAction(menu, "reset", tr("R&eset"), tr("Return to the prompt; the branches are kept"), "Ctrl+Shift+R",
-              "generation", [this] { generate_->reset(); });
+              "generation", [this] { generate_.reset(); });
     menu->addSeparator();
     addAction(menu, "focusPrompt", tr("Edit the &prompt"), tr("Put the cursor into the prompt"), "Ctrl+P", "prompt",
               [this] {
-                  layout_->showPanel("generate");
-                  generate_->focusPrompt();
+                  parts_.layout.showPanel("generate");
+                  generate_.focusPrompt();
               });
 }
 
-void MainWindow::makeTrainMenu() {
-    QMenu* menu = menuBar()->addMenu(tr("&Train"));
+void WindowMenus::makeTrainMenu() {
+    QMenu* menu = window_.menuBar()->addMenu(tr("&Train"));
     addAction(menu, "trainPlay", tr("&Train or pause"), tr("Train a model with the current recipe, or pause"), "F6",
               "training", [this] {
                   bench_.showPanel("train");
-                  train_->playOrPause();
+                  train_.playOrPause();
               });
     addAction(menu, "trainOneStep", tr("One &step"), tr("Update the parameters once, then pause"), "F7", "training",
-              [this] { train_->step(); });
+              [this] { train_.step(); });
     addAction(menu, "trainAgain", tr("&Reset"),
               tr("Start a new training run from untrained parameters. The current run stays in the list."), "F8",
-              "training", [this] { train_->reset(); });
+              "training", [this] { train_.reset(); });
     addAction(menu, "trainWithModel", tr("Train from &here"),
               tr("Train the open model further, on the same task or another one"), "Shift+F6", "training",
-              [this] { train_->trainFromHere(); });
+              [this] { train_.trainFromHere(); });
     addAction(menu, "exportRunAnimation", tr("&Export the training run…"),
               tr("Save the current figure at every checkpoint, as a GIF or as PNG files"), "Ctrl+Shift+G", "export",
-              [this] { chooseRunExport(); });
-    connect(train_, &TrainPanel::exportRequested, this, &MainWindow::chooseRunExport);
+              [this] { to_.exports.chooseRun(); });
 }
 
-void MainWindow::makeViewMenu() {
-    QMenu* menu = menuBar()->addMenu(tr("&View"));
+void WindowMenus::makeViewMenu() {
+    QMenu* menu = window_.menuBar()->addMenu(tr("&View"));
     int key = 1;
     auto* group = new QActionGroup(this);
     for (const Workspace& workspace : workspaces()) {
         QAction* action =
             addAction(menu, (QByteArray("workspace.") + workspace.id).constData(), workspaceTitle(workspace),
                       workspaceToolTip(workspace), QStringLiteral("Alt+%1").arg(key++), nullptr,
-                      [this, &workspace] { layout_->enter(workspace); });
+                      [this, &workspace] { parts_.layout.enter(workspace); });
         action->setCheckable(true);
         group->addAction(action);
     }
@@ -276,22 +326,22 @@ void MainWindow::makeViewMenu() {
         addAction(panels, ("panel." + id).toLatin1().constData(), title, tr("Show the %1 panel").arg(title),
                   QStringLiteral("Alt+Shift+%1").arg(QLatin1Char(kPanelKeys[key++])), descriptor.controlGroup,
                   [this, id] {
-                      layout_->showPanel(id);
-                      focusableIn(*panels_.at(id)->figure())->setFocus();
+                      parts_.layout.showPanel(id);
+                      focusableIn(*panels_.panel(id).figure())->setFocus();
                   });
-        shown->addAction(identified(docks_.at(id)->toggleViewAction(), "shown." + id));
+        shown->addAction(identified(panels_.dock(id).toggleViewAction(), "shown." + id));
     }
     addAction(menu, "resetLayout", tr("Restore this wor&kspace"),
               tr("Put the panels of this workspace back in their places"), "Ctrl+Alt+0", nullptr, [this] {
-                  layout_->reset();
-                  showLocks();
+                  parts_.layout.reset();
+                  parts_.locks.apply();
               });
     menu->addSeparator();
     // The panels' own actions are in the menu and the shortcut sheet too, and work from anywhere in the window.
     for (const PanelDescriptor& descriptor : windowPanels()) {
-        for (QAction* action : panels_.at(QString::fromLatin1(descriptor.id))->actions()) {
+        for (QAction* action : panels_.panel(QString::fromLatin1(descriptor.id)).actions()) {
             menu->addAction(action);
-            QMainWindow::addAction(action);
+            window_.addAction(action);
         }
     }
     menu->addSeparator();
@@ -302,61 +352,57 @@ void MainWindow::makeViewMenu() {
         {"themeProjector", tr("&Projector"), tr("Use large text and high contrast, for the back row"), "Ctrl+Alt+P",
          ThemeId::Projector}};
     for (const auto& [id, text, help, keys, theme] : choices) {
-        QAction* action = addAction(menu, id, text, help, keys, nullptr, [this, theme = theme] { setTheme(theme); });
+        QAction* action =
+            addAction(menu, id, text, help, keys, nullptr, [this, theme = theme] { to_.preferences.setTheme(theme); });
         action->setCheckable(true);
         themes->addAction(action);
     }
     menu->addSeparator();
-    const auto scaleText = [this](int textSize) {
-        preferences_.textSize = std::clamp(textSize, kSmallestText, kLargestText);
-        setTheme(preferences_.theme);
-    };
+    const auto scaleText = [this](int step) { to_.preferences.setTextSize(to_.preferences.now().textSize + step); };
     addAction(menu, "textLarger", tr("L&arger text"), tr("Make the size of all text larger"), "Ctrl++; Ctrl+=", nullptr,
-              [this, scaleText] { scaleText(preferences_.textSize + kTextStep); });
+              [scaleText] { scaleText(kTextStep); });
     addAction(menu, "textSmaller", tr("S&maller text"), tr("Make the size of all text smaller"), "Ctrl+-", nullptr,
-              [this, scaleText] { scaleText(preferences_.textSize - kTextStep); });
+              [scaleText] { scaleText(-kTextStep); });
     addAction(menu, "textNormal", tr("&Normal text"), tr("Use the theme's own text size"), "Ctrl+0", nullptr,
-              [scaleText] { scaleText(100); });
+              [this] { to_.preferences.setTextSize(100); });
     menu->addSeparator();
     addAction(menu, "openInScope", tr("Open in s&cope"),
               tr("Show this model, prompt and head in a window of its own, for example on a second screen. It follows "
                  "what you do here."),
-              "Ctrl+Alt+S", nullptr, [this] { openInScope(); });
+              "Ctrl+Alt+S", nullptr, [this] { to_.scopes.open(); });
     addAction(menu, "fullScreen", tr("&Full screen"), tr("Use the whole screen. Press again to go back."), "F11",
-              nullptr, [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); })
+              nullptr, [this] { window_.setWindowState(window_.windowState() ^ Qt::WindowFullScreen); })
         ->setCheckable(true);
-    connect(menu, &QMenu::aboutToShow, this, &MainWindow::updateActions); // the window manager changes it too
+    connect(menu, &QMenu::aboutToShow, this, &WindowMenus::update); // the window manager changes it too
 }
 
-void MainWindow::makeHelpMenu() {
-    QMenu* menu = menuBar()->addMenu(tr("&Help"));
+void WindowMenus::makeHelpMenu() {
+    QMenu* menu = window_.menuBar()->addMenu(tr("&Help"));
     addAction(menu, "start", tr("&Start page"), tr("Show all the ways to start"), "Alt+Home", nullptr,
-              [this] { layout_->enter(workspaceNamed("learn")); });
-    addAction(menu, "lessons", tr("&Lessons"), tr("Show the list of lessons"), "Shift+F2", nullptr, [this] {
-        bench_.showPanel("lessons");
-        lessonPanel_->focusList();
-    });
+              [this] { parts_.layout.enter(workspaceNamed("learn")); });
+    addAction(menu, "lessons", tr("&Lessons"), tr("Show the list of lessons"), "Shift+F2", nullptr,
+              [this] { to_.lessons.showList(); });
     addAction(menu, "find", tr("&Find…"),
               tr("Find any action, control, panel, part, lesson or model, and what a word means"), "Ctrl+K", nullptr,
               [this] { showFinder(); });
     addAction(menu, "whatIsThis", tr("&Explain the control under the pointer"),
-              tr("Point at a control and press the key: a note says what it is for"), "F1", nullptr,
-              [this] { showHelp(); });
+              tr("Point at a control and press the key: a note says what it is for"), "F1", nullptr, [this] {
+                  if (!explainPointedAt(window_)) showShortcuts();
+              });
     addAction(menu, "shortcuts", tr("&Keyboard shortcuts"), tr("Show every action and its keys"), "Ctrl+F1; ?", nullptr,
               [this] { showShortcuts(); });
     addAction(menu, "about", tr("&About Attention Lab"), tr("Show the version and the licence"), "Shift+F1", nullptr,
-              [this] { showAbout(); });
+              [this] { showAbout(window_); });
 }
 
-void MainWindow::refreshRecent() {
-    offerStart();
+void WindowMenus::showRecent() {
     const QStringList paths = recentPaths();
     for (qsizetype i = 0; i < recentActions_.size(); ++i) {
         QAction* action = recentActions_[i];
         const bool isUsed = i < paths.size();
         const QString path = isUsed ? paths[i] : QString();
         action->setVisible(isUsed);
-        action->setEnabled(isUsed && locksInForce().value("files") == ControlState::Free);
+        action->setEnabled(isUsed && parts_.locks.mayOpenFiles());
         action->setText(isUsed ? tr("&%1 %2").arg(i + 1).arg(withoutKeys(shownText(folderTitle(path.toStdString()))))
                                : tr("&%1 (empty)").arg(i + 1));
         action->setToolTip(isUsed ? tr("Open %1").arg(path) : tr("Models and sessions that you open appear here"));
@@ -364,12 +410,12 @@ void MainWindow::refreshRecent() {
     }
 }
 
-bool MainWindow::isHeadRemoved() const {
+bool WindowMenus::isHeadRemoved() const {
     const Selection& selected = bench_.selection();
     return bench_.hasModel() && bench_.shownShare(selected.site, selected.head) == 0;
 }
 
-void MainWindow::toggleHead() {
+void WindowMenus::toggleHead() {
     const Selection& selected = bench_.selection();
     if (isHeadRemoved())
         bench_.reopenHead(selected.site, selected.head, 1);
@@ -377,10 +423,9 @@ void MainWindow::toggleHead() {
         bench_.setGate(selected.site, selected.head, 0);
 }
 
-void MainWindow::toggleShownRun(ShownRun run) { bench_.showRun(bench_.shownRun() == run ? ShownRun::Changed : run); }
+void WindowMenus::toggleShownRun(ShownRun run) { bench_.showRun(bench_.shownRun() == run ? ShownRun::Changed : run); }
 
-void MainWindow::updateActions() {
-    if (actions_.empty()) return;
+void WindowMenus::update() {
     const bool hasNext = bench_.snapshot() && bench_.snapshot()->next;
     const Activity activity = bench_.snapshot() ? bench_.snapshot()->status.activity : Activity::Idle;
     const bool isWriting = activity == Activity::Generating;
@@ -394,57 +439,37 @@ void MainWindow::updateActions() {
     for (const char* id : {"resetEdits", "holdEdits", "showDifference"}) enableUnlessLocked(actions_.at(id), isChanged);
     actions_.at("holdEdits")->setChecked(bench_.shownRun() == ShownRun::Original);
     actions_.at("showDifference")->setChecked(bench_.shownRun() == ShownRun::Difference);
-    actions_.at("fullScreen")->setChecked(isFullScreen());
+    actions_.at("fullScreen")->setChecked(window_.isFullScreen());
     enableUnlessLocked(actions_.at("formedPath"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
-    const QStringList useless = bench_.snapshot() ? uselessPanels(*bench_.snapshot()) : QStringList();
-    for (const QString& id : textPanels_) {
+    const QStringList useless = bench_.snapshot() ? panels_.useless(*bench_.snapshot()) : QStringList();
+    for (const QString& id : panels_.textPanels()) {
         enableUnlessLocked(actions_.at("panel." + id), !useless.contains(id));
-        docks_.at(id)->toggleViewAction()->setEnabled(!useless.contains(id));
+        panels_.dock(id).toggleViewAction()->setEnabled(!useless.contains(id));
     }
     actions_.at("trainWithModel")->setEnabled(bench_.hasModel());
     enableUnlessLocked(actions_.at("weightStorage"), bench_.hasModel() && !bench_.snapshot()->shown);
     enableUnlessLocked(actions_.at("saveSession"), bench_.snapshot() && bench_.snapshot()->model);
     enableUnlessLocked(actions_.at("saveSessionAs"), bench_.snapshot() && bench_.snapshot()->model);
-    actions_.at("stop")->setEnabled(activity != Activity::Idle || train_->isTraining());
-    const char* theme = preferences_.theme == ThemeId::Dark        ? "themeDark"
-                        : preferences_.theme == ThemeId::Projector ? "themeProjector"
-                                                                   : "themeLight";
+    actions_.at("stop")->setEnabled(activity != Activity::Idle || train_.isTraining());
+    const char* theme = to_.preferences.now().theme == ThemeId::Dark        ? "themeDark"
+                        : to_.preferences.now().theme == ThemeId::Projector ? "themeProjector"
+                                                                            : "themeLight";
     actions_.at(theme)->setChecked(true);
 }
 
-void MainWindow::openInScope() {
-    if (bench_.snapshot()->model->readsSource)
-        return showFailure({.what = "the second window shows models with one stack of layers, not yet an encoder with "
-                                    "a decoder",
-                            .where = bench_.snapshot()->model->name,
-                            .hint = "look at the model in this window"});
-    const QStringList arguments = scopeArguments(*bench_.snapshot(), bench_.selection(), device_, mirror_.socketPath());
-    const auto failure = startScope_ ? startScope_(arguments)
-                                     : startScope(QCoreApplication::applicationDirPath(), arguments, this,
-                                                  [this](const Failure& ended) { showFailure(ended); });
-    if (failure) showFailure(*failure);
+void WindowMenus::setWorkspace(const Workspace& workspace) {
+    actions_.at(QStringLiteral("workspace.") + workspace.id)->setChecked(true);
 }
 
-void MainWindow::showInScopes() {
-    if (bench_.snapshot()) mirror_.show(*bench_.snapshot(), bench_.selection(), preferences_.theme != ThemeId::Dark);
-}
-
-void MainWindow::showPreferences() {
-    auto* dialog = new PreferencesDialog(preferences_, this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &QDialog::accepted, this, [this, dialog] { setPreferences(dialog->preferences()); });
-    dialog->open();
-}
-
-void MainWindow::showShortcuts() {
-    auto* sheet = new ShortcutSheet(*menuBar(), this);
+void WindowMenus::showShortcuts() {
+    auto* sheet = new ShortcutSheet(*window_.menuBar(), &window_);
     sheet->setAttribute(Qt::WA_DeleteOnClose);
     sheet->open();
 }
 
-void MainWindow::showFinder() {
+void WindowMenus::showFinder() {
     std::vector<Finder::Entry> entries;
     for (const auto& [id, action] : actions_) {
         if (!action->isVisible() || !action->isEnabled() || action->text().isEmpty()) continue;
@@ -457,45 +482,17 @@ void MainWindow::showFinder() {
                            [action = action] { action->trigger(); }, action->toolTip()});
     }
     std::ranges::move(Finder::words(), std::back_inserter(entries));
-    if (!lessonLocks_ && locks_.isEmpty()) {
-        for (const auto& [id, panel] : panels_)
+    if (!parts_.locks.isLesson() && parts_.locks.own().isEmpty()) {
+        for (const auto& [id, panel] : panels_.panels())
             for (Panel::Place& place : panel->places())
                 entries.push_back({place.title, place.kind, {}, std::move(place.open), std::move(place.help), true});
-        for (const auto& [id, panel] : panels_)
-            Finder::addControls(entries, *panel, docks_.at(id)->windowTitle(),
+        for (const auto& [id, panel] : panels_.panels())
+            Finder::addControls(entries, *panel, panels_.dock(id).windowTitle(),
                                 [this, id = id] { bench_.showPanel(id); });
     }
-    auto* finder = new Finder(std::move(entries), this);
+    auto* finder = new Finder(std::move(entries), &window_);
     finder->setAttribute(Qt::WA_DeleteOnClose);
     finder->open();
-}
-
-void MainWindow::showHelp() {
-    const QPoint at = QCursor::pos();
-    QStringList lines;
-    for (const QWidget* widget = QApplication::widgetAt(at); widget && widget != this;
-         widget = widget->parentWidget()) {
-        const QString name = widget->accessibleName(),
-                      help = widget->whatsThis().isEmpty() ? widget->toolTip() : widget->whatsThis();
-        if (!help.isEmpty()) {
-            if (!name.isEmpty() && name != help) lines << QStringLiteral("<b>%1</b>").arg(name.toHtmlEscaped());
-            lines << help.toHtmlEscaped();
-            break;
-        }
-        if (qobject_cast<const Panel*>(widget)) break;
-    }
-    if (lines.isEmpty()) return showShortcuts();
-    QWhatsThis::showText(at, QStringLiteral("<p>%1</p>").arg(lines.join("<br>")), this);
-}
-
-void MainWindow::showAbout() {
-    auto* box =
-        readsMarkup(new QMessageBox(QMessageBox::Information, tr("About Attention Lab"), {}, QMessageBox::Close, this));
-    box->setText(tr("<h2>Attention Lab %1</h2><p>Runs transformers on a Vulkan compute engine and shows, live, what "
-                    "attention does.</p><p>MIT licence. Built with Qt %2.</p>")
-                     .arg(QStringLiteral(ATTN_VERSION), QString::fromLatin1(qVersion())));
-    box->setAttribute(Qt::WA_DeleteOnClose);
-    box->open();
 }
 
 } // namespace attn
