@@ -1,13 +1,10 @@
 #include "app/lab/panels/answers.h"
 
-#include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
-#include "app/lab/widgets/plain_table.h"
 #include "engine/inference/vision_model.h"
 
 #include <QCoreApplication>
-#include <QTreeWidget>
 
 #include <algorithm>
 #include <cmath>
@@ -130,33 +127,6 @@ std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float
         return std::max(row.first.value_or(kNone), row.second.value_or(kNone));
     });
     return rows;
-}
-
-void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign, ClassActivation a,
-                 ClassActivation b) {
-    const auto said = [](std::optional<double> value, ClassActivation activation) {
-        return value ? formatSaid(*value, activation) : QStringLiteral("–");
-    };
-    const bool isRegression = a == ClassActivation::None, isOneKind = isRegression == (b == ClassActivation::None);
-    // As the other columns show it, so that the numbers of a row add up.
-    const auto shown = [&](double share) { return isRegression ? share : std::round(share * 1000) / 10; };
-    QTreeWidgetItem& header = *table.headerItem();
-    const auto help = [](ClassActivation activation) {
-        return activation == ClassActivation::None ? AnswersText::tr("The number that this run gives")
-                                                   : AnswersText::tr("The probability that this run gives it");
-    };
-    header.setToolTip(1, help(a));
-    header.setToolTip(2, help(b));
-    header.setToolTip(3, !isOneKind     ? AnswersText::tr("A probability and a number cannot be subtracted")
-                         : isRegression ? AnswersText::tr("The difference of both numbers")
-                                        : AnswersText::tr("The difference of both, in percentage points"));
-    table.clear();
-    for (const AnswerRow& row : rows) {
-        const bool hasBoth = isOneKind && row.first && row.second;
-        const double difference = hasBoth ? sign * (shown(*row.first) - shown(*row.second)) : 0;
-        addPlainRow(&table, {row.name, said(row.first, a), said(row.second, b),
-                             hasBoth ? formatSigned(difference, isRegression ? 4 : 1) : QString()});
-    }
 }
 
 } // namespace attn

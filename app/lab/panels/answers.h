@@ -7,8 +7,6 @@
 #include <optional>
 #include <vector>
 
-class QTreeWidget;
-
 namespace attn {
 
 /// The probability of each answer of a run, at temperature 1: of the next token, or of the class of a picture or a
@@ -39,10 +37,5 @@ struct AnswerRow {
 /// @param first, second answerProbabilities(); `second` may be empty
 std::vector<AnswerRow> likelyAnswers(const ModelInfo& a, const std::vector<float>& first, const ModelInfo& b,
                                      const std::vector<float>& second);
-/// Fills a table of four columns: the name, what both runs say, and their difference, which two kinds of answers do not
-/// have.
-/// @param sign of first - second  @param a, b what the numbers of each run are
-void showAnswers(QTreeWidget& table, const std::vector<AnswerRow>& rows, int sign, ClassActivation a,
-                 ClassActivation b);
 
 } // namespace attn

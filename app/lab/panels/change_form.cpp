@@ -46,6 +46,12 @@ std::vector<Intervention> changeAtPlace(ChangePlace place, const Site& site, Int
     return {change};
 }
 
+bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b) {
+    return std::ranges::equal(a, b, [](const Intervention& x, const Intervention& y) {
+        return x.kind == y.kind && x.hook == y.hook && x.head == y.head;
+    });
+}
+
 float amountAt(int step, Intervention::Kind kind) {
     const float share = static_cast<float>(step) / kAmountSteps;
     return kind == Intervention::Kind::Steer ? (2 * share - 1) * kMostFactor : share;

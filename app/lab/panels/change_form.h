@@ -27,6 +27,9 @@ enum class ChangePlace : uint8_t { HeadOutput, AttentionOut, MlpOut, WholeLayer,
 std::vector<Intervention> changeAtPlace(ChangePlace place, const Site& site, Intervention change,
                                         std::span<const std::string> hooks);
 
+/// Whether two changes, of as many hooks, differ at the most in their values.
+bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b);
+
 inline constexpr int kAmountSteps = 100; ///< steps of the amount slider
 
 /// Amount at a slider step: a share from 0 to 1, or the factor of a direction, from -4 to 4.

@@ -3,7 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/common/icons.h"
-#include "app/lab/panels/answers.h"
+#include "app/lab/panels/answer_table.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/gate_slider.h"
 #include "app/lab/panels/pattern_editor.h"
@@ -51,12 +51,6 @@ void restoreGates(Changes& changes, const QJsonArray& gates, const ModelInfo& mo
 
 constexpr size_t kMostCells = 256; ///< most tokens of a text that are shown
 constexpr int kCellTypingPauseMs = 300;
-
-bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b) {
-    return std::ranges::equal(a, b, [](const Intervention& x, const Intervention& y) {
-        return x.kind == y.kind && x.hook == y.hook && x.head == y.head;
-    });
-}
 
 } // namespace
 

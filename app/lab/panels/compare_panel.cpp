@@ -1,6 +1,6 @@
 #include "app/lab/panels/compare_panel.h"
 
-#include "app/lab/panels/answers.h"
+#include "app/lab/panels/answer_table.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/model_box.h"
 #include "app/lab/panels/other_picture_box.h"

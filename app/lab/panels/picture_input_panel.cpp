@@ -40,24 +40,6 @@ constexpr double kGrey = 0.5, kDark = 0.4; ///< brightness of pictures, from 0 t
 constexpr qsizetype kMostMeasured = 8;     ///< examples
 constexpr const char* kFolder = "folder:"; ///< in place of a picture's name: ask for a folder
 
-/// @return "4", or "3 to 24" if layers have different numbers of heads
-QString headsText(const ModelInfo& info) {
-    const int fewest = std::ranges::min(info.structure.sites, {}, &Site::heads).heads;
-    return fewest == info.heads ? QString::number(info.heads)
-                                : PictureInputPanel::tr("%1 to %2").arg(fewest).arg(info.heads);
-}
-
-QString textOf(const ModelInfo& info) {
-    const QString shape = PictureInputPanel::tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 × %7 pixels.")
-                              .arg(shownText(info.name), QString::fromStdString(info.familyTitle))
-                              .arg(info.layers)
-                              .arg(headsText(info))
-                              .arg(info.grid.height)
-                              .arg(info.grid.width)
-                              .arg(info.patch);
-    return info.classes > 0 ? shape + ' ' + knownClasses(info) : shape;
-}
-
 } // namespace
 
 PictureInputPanel::PictureInputPanel(Workbench& bench, QWidget* parent)
@@ -147,7 +129,7 @@ void PictureInputPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snaps
 void PictureInputPanel::showModel() {
     if (!snapshot_ || !snapshot_->model) return;
     const ModelInfo& model = *snapshot_->model;
-    QString text = textOf(model);
+    QString text = describedModel(model);
     if (snapshot_->shown) text.prepend(tr("%1 of ").arg(shownText(snapshot_->shown->title)));
     if (!task_.isEmpty()) text += '\n' + task_;
     if (brightness_ < kDark)
