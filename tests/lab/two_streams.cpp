@@ -2,7 +2,7 @@
 #include "app/figures/beam_figure.h"
 #include "app/figures/drawing.h"
 #include "app/figures/word_rows.h"
-#include "app/lab/panels/pattern_editor.h"
+#include "app/lab/controls/pattern_editor.h"
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heatmap_view.h"

@@ -3,8 +3,8 @@
 #include "app/figures/head_overlays_figure.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/picture_input_panel.h"
-#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/pointed_view.h"
+#include "app/lab/workbench/snapshot_views.h"
 #include "tests/lab/lab_window.h"
 #include "tests/models/vision_folder.h"
 

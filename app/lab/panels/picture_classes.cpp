@@ -3,10 +3,10 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
-#include "app/lab/panels/answers.h"
 #include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/answers.h"
 
 #include <QTreeWidget>
 

@@ -4,12 +4,12 @@
 #include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/panels/picture_classes.h"
-#include "app/lab/panels/picture_files.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/drawing_pad.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/picture_files.h"
 #include "engine/models/vision_source.h"
 
 #include <QCheckBox>

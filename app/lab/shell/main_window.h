@@ -5,7 +5,6 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/preferences.h"
 #include "app/lab/models/run_list_model.h"
-#include "app/lab/panels/attention_settings.h"
 #include "app/lab/shell/export_controller.h"
 #include "app/lab/shell/file_controller.h"
 #include "app/lab/shell/lesson_controller.h"
@@ -16,6 +15,7 @@
 #include "app/lab/shell/scope_link.h"
 #include "app/lab/shell/session_controller.h"
 #include "app/lab/shell/undo_lists.h"
+#include "app/lab/workbench/attention_settings.h"
 
 #include <QMainWindow>
 

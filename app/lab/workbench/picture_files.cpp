@@ -1,4 +1,4 @@
-#include "app/lab/panels/picture_files.h"
+#include "app/lab/workbench/picture_files.h"
 
 #include "app/figures/read_image.h"
 #include "engine/io/image_preprocessing.h"

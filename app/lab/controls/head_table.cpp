@@ -1,4 +1,4 @@
-#include "app/lab/panels/head_table.h"
+#include "app/lab/controls/head_table.h"
 
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"

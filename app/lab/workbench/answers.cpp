@@ -1,4 +1,4 @@
-#include "app/lab/panels/answers.h"
+#include "app/lab/workbench/answers.h"
 
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"

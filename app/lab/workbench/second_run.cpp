@@ -1,8 +1,8 @@
-#include "app/lab/panels/second_run.h"
+#include "app/lab/workbench/second_run.h"
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/session_bridge.h"
-#include "app/lab/panels/answers.h"
+#include "app/lab/workbench/answers.h"
 #include "app/lab/workbench/picture_bench.h"
 
 #include <utility>

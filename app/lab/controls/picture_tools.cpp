@@ -1,10 +1,10 @@
-#include "app/lab/panels/picture_tools.h"
+#include "app/lab/controls/picture_tools.h"
 
 #include "app/figures/token_label.h"
-#include "app/lab/panels/attention_settings.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/attention_settings.h"
 #include "app/lab/workbench/picture_bench.h"
 
 #include <QCheckBox>

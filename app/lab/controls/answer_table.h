@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/panels/answers.h"
+#include "app/lab/workbench/answers.h"
 
 class QTreeWidget;
 

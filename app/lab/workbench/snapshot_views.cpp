@@ -1,4 +1,4 @@
-#include "app/lab/panels/snapshot_views.h"
+#include "app/lab/workbench/snapshot_views.h"
 
 #include "app/figures/axis_display.h"
 #include "app/figures/token_label.h"

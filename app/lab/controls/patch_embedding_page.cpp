@@ -1,13 +1,13 @@
-#include "app/lab/panels/patch_embedding_page.h"
+#include "app/lab/controls/patch_embedding_page.h"
 
 #include "app/figures/tiles_figure.h"
 #include "app/figures/vision_figures.h"
-#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/pointed_view.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/snapshot_views.h"
 
 #include <QComboBox>
 

@@ -1,10 +1,10 @@
-#include "app/lab/panels/picture_views.h"
+#include "app/lab/controls/picture_views.h"
 
 #include "app/figures/head_overlays_figure.h"
 #include "app/figures/vision_figures.h"
-#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/snapshot_views.h"
 
 namespace attn {
 

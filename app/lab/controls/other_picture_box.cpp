@@ -1,4 +1,4 @@
-#include "app/lab/panels/other_picture_box.h"
+#include "app/lab/controls/other_picture_box.h"
 
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/widget_makers.h"

@@ -1,7 +1,7 @@
-#include "app/lab/panels/change_form.h"
+#include "app/lab/controls/change_form.h"
 
 #include "app/figures/drawing.h"
-#include "app/lab/panels/other_picture_box.h"
+#include "app/lab/controls/other_picture_box.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
 #include "engine/inference/named_changes.h"

@@ -1,4 +1,4 @@
-#include "app/lab/panels/gate_slider.h"
+#include "app/lab/controls/gate_slider.h"
 
 #include "app/lab/widgets/widget_makers.h"
 

@@ -1,14 +1,14 @@
-#include "app/lab/panels/pattern_editor.h"
+#include "app/lab/controls/pattern_editor.h"
 
 #include "app/figures/axis_display.h"
 #include "app/figures/scale.h"
 #include "app/figures/token_label.h"
-#include "app/lab/panels/picture_views.h"
-#include "app/lab/panels/snapshot_views.h"
+#include "app/lab/controls/picture_views.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/snapshot_views.h"
 
 #include <QLabel>
 #include <QMouseEvent>

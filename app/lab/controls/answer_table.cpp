@@ -1,4 +1,4 @@
-#include "app/lab/panels/answer_table.h"
+#include "app/lab/controls/answer_table.h"
 
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"

@@ -1,4 +1,4 @@
-#include "app/lab/panels/model_box.h"
+#include "app/lab/controls/model_box.h"
 
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/choice_keys.h"

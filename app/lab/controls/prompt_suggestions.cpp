@@ -1,4 +1,4 @@
-#include "app/lab/panels/prompt_suggestions.h"
+#include "app/lab/controls/prompt_suggestions.h"
 
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/system/assets.h"

@@ -1,4 +1,4 @@
-#include "app/lab/panels/start_comparison.h"
+#include "app/lab/controls/start_comparison.h"
 
 #include "app/figures/token_label.h"
 #include "app/lab/widgets/plain_table.h"

@@ -1,4 +1,4 @@
-#include "app/lab/panels/attention_settings.h"
+#include "app/lab/workbench/attention_settings.h"
 
 #include "engine/inference/named_changes.h"
 
