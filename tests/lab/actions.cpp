@@ -108,7 +108,7 @@ TEST_CASE("lab: every action of the menus is reached by its keys", "[lab]") {
             REQUIRE(lab.settle());
             // A picture, from the start page: it writes nothing. After Undo, another model would end Redo.
             if (lab.snapshot().readsPictures() && action->objectName() != "undo") {
-                lab.window().openModel("builtin:induction", {});
+                lab.window().session().openModel("builtin:induction", {});
                 REQUIRE(lab.settle());
             }
         }
@@ -181,7 +181,7 @@ TEST_CASE("lab: the finder opens actions, panels, parts, lessons and models by w
     find("sort model");
     CHECK(lab.snapshot().model->name == "sort");
     find("masks lesson");
-    CHECK(lab.window().lessons().isPlaying());
+    CHECK(lab.window().lessons().player().isPlaying());
 }
 
 TEST_CASE("lab: the finder lists the name that was typed first, and then names that begin with it", "[lab]") {

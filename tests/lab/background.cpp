@@ -166,7 +166,7 @@ TEST_CASE("background: exports are formed and written beside the window", "[lab]
         const QString path = lab.folder() + "/" + name;
         {
             HeldPool held;
-            lab.window().exportFigure(path);
+            lab.window().exports().exportFigure(path);
             CHECK_FALSE(QFile::exists(path));
             REQUIRE(cancels(lab));
             CHECK(banner(lab, "offerBanner").text().contains("cancelled"));
@@ -176,8 +176,8 @@ TEST_CASE("background: exports are formed and written beside the window", "[lab]
         }
         {
             HeldPool held;
-            lab.window().exportFigure(path);
-            lab.window().exportFigure(lab.folder() + "/second.csv"); // one at a time
+            lab.window().exports().exportFigure(path);
+            lab.window().exports().exportFigure(lab.folder() + "/second.csv"); // one at a time
             CHECK(banner(lab, "failureBanner").text().contains("another export is still running"));
         }
         REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));

@@ -139,7 +139,7 @@ TEST_CASE("lab: a run is compared with itself on all that was given: a second te
     compare(1, {});              // the same model
     compare(3, golden + "bert"); // as another model
     lab.find<QComboBox>("compareWith").setCurrentIndex(0);
-    lab.window().open(golden + "t5_gated");
+    lab.window().files().open(golden + "t5_gated");
     lab.window().bridge().post(SetPromptCommand{{.text = "the cat is small."}});
     lab.window().bridge().post(GenerateCommand{.maxTokens = 4});
     REQUIRE(lab.settle());
@@ -300,7 +300,7 @@ TEST_CASE("lab: of models with other layers and heads is shown what can be, and 
     lab.find<QWidget>("compareWith").setFocus();
     REQUIRE(lab.waitFor([&] { return lab.find<QWidget>("compareWith").hasFocus(); }));
     const QString path = lab.folder() + "/two.npz";
-    lab.window().exportFigure(path);
+    lab.window().exports().exportFigure(path);
     REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
     QFile npz(path);
     REQUIRE(npz.open(QIODevice::ReadOnly));

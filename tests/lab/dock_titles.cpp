@@ -37,7 +37,7 @@ TEST_CASE("dock titles: a tabbed panel has its title on the tab, any other one i
     CHECK(lab.waitFor(titlesAreRight));
     CHECK(branches.titleBarWidget());
     SECTION("in the layout of a lesson and in the default layout after it") {
-        lab.window().arrangeFor({"attention", "heads"});
+        lab.window().lessons().arrangeFor({"attention", "heads"});
         CHECK(lab.waitFor(titlesAreRight));
         CHECK_FALSE(lab.find<QDockWidget>("dock.attention").titleBarWidget());
         lab.action("workspace.write").trigger();
@@ -46,7 +46,7 @@ TEST_CASE("dock titles: a tabbed panel has its title on the tab, any other one i
     }
     SECTION("in a layout that a session restores") {
         const QByteArray tabbed = lab.window().saveState();
-        lab.window().arrangeFor({"branches"});
+        lab.window().lessons().arrangeFor({"branches"});
         CHECK(lab.waitFor(titlesAreRight));
         CHECK_FALSE(branches.titleBarWidget());
         REQUIRE(lab.window().restoreState(tabbed));

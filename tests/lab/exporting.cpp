@@ -8,7 +8,7 @@ TEST_CASE("export: the picture and the numbers of the current panel are written 
     lab.find<QTreeView>("candidates").setFocus();
     for (const char* name : {"figure.png", "figure.svg", "figure.pdf", "figure.csv", "figure.npz"}) {
         const QString path = lab.folder() + "/" + name;
-        lab.window().exportFigure(path);
+        lab.window().exports().exportFigure(path);
         REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
         CHECK(QFileInfo(path).size() > 200);
     }
@@ -33,13 +33,13 @@ TEST_CASE("export: a head's numbers say whose they are, and its file has a name"
     lab.window().workbench().selectHead(1, 0);
     lab.showPanel("attention");
     auto& heatmap = *lab.window().findChild<HeatmapView*>();
-    lab.window().setView("attention", {{"level", "head"}, {"site", "blocks.1.attn"}, {"head", 0}});
+    lab.window().panels().setView("attention", {{"level", "head"}, {"site", "blocks.1.attn"}, {"head", 0}});
     REQUIRE(lab.settle());
     REQUIRE(heatmap.isVisible());
     heatmap.setFocus();
     REQUIRE(lab.waitFor([&] { return heatmap.hasFocus(); }));
     const QString path = lab.folder() + "/head.npz";
-    lab.window().exportFigure(path);
+    lab.window().exports().exportFigure(path);
     REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
     QFile npz(path);
     REQUIRE(npz.open(QIODevice::ReadOnly));
@@ -52,7 +52,7 @@ TEST_CASE("export: a head's numbers say whose they are, and its file has a name"
     lab.find<QPlainTextEdit>("prompt").setFocus(); // who types and then exports wants the figure
     REQUIRE(lab.waitFor([&] { return lab.find<QPlainTextEdit>("prompt").hasFocus(); }));
     const QString figure = lab.folder() + "/figure.csv";
-    lab.window().exportFigure(figure);
+    lab.window().exports().exportFigure(figure);
     REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(figure); }));
     CHECK(banner(lab, "offerBanner").text().startsWith("Saved Attention: "));
 }

@@ -149,7 +149,7 @@ TEST_CASE("generate: a typed prompt comes back after other models and after a re
     lab.find<QPlainTextEdit>("prompt").setPlainText(mine);
     REQUIRE(lab.settle());
     for (const char* model : {"builtin:sort", "builtin:vit-shapes", "builtin:english"}) {
-        lab.window().open(model);
+        lab.window().files().open(model);
         REQUIRE(lab.settle());
     }
     CHECK(lab.snapshot().sequence->given.text == mine.toStdString());
@@ -159,7 +159,7 @@ TEST_CASE("generate: a typed prompt comes back after other models and after a re
 
     LabWindow next; // with settings of its own
     QSettings().setValue("typedPrompt", kept);
-    next.window().open("builtin:english");
+    next.window().files().open("builtin:english");
     REQUIRE(next.settle());
     CHECK(next.snapshot().sequence->given.text == mine.toStdString());
 }
@@ -485,7 +485,7 @@ TEST_CASE("generate: the tree of a text is typed below it, and one that is no tr
     LabWindow lab("builtin:english");
     auto& tree = lab.find<QLineEdit>("tree");
     CHECK_FALSE(tree.isVisible());
-    lab.window().open(QString::fromStdString(folder.path().string()));
+    lab.window().files().open(QString::fromStdString(folder.path().string()));
     REQUIRE(lab.settle());
     REQUIRE(tree.isVisible());
     type(lab, "a b c d e f g h");

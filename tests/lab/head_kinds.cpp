@@ -86,7 +86,7 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     CHECK(order.findText("By similarity") < 0);
     select(0);
     lab.click("kindAlike");
-    lab.window().open("builtin:induction-trained");
+    lab.window().files().open("builtin:induction-trained");
     REQUIRE(lab.waitFor([&] {
         return heads.topLevelItemCount() == 4 && textAt(0, 0) == "L1 H0" && textAt(0, 4) != "100 %" &&
                textAt(0, 4).endsWith('%');

@@ -62,7 +62,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     while (lab.window().workbench().undoStack().canUndo()) lab.act("undo");
     CHECK(lab.snapshot().changes == nullptr);
     CHECK(lab.snapshot().next->logits == before);
-    lab.window().openSession(path);
+    lab.window().files().openSession(path);
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return lab.snapshot().changes != nullptr; }));
     CHECK(lab.snapshot().changes->interventions.front().amount == Approx(0.5f));
@@ -166,7 +166,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     CHECK(title.text() == "No changes.");
     CHECK(showsAfter());
 
-    lab.window().openSession(path); // it was saved with the original run on display
+    lab.window().files().openSession(path); // it was saved with the original run on display
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().next->logits == whole);
     CHECK(title.text() == "Showing the original run, without 2 changes.");
@@ -247,7 +247,7 @@ TEST_CASE("lab: a whole layer is one change with one slider", "[lab]") {
     lab.act("undo");               // the change, as one step
     CHECK(lab.snapshot().changes == nullptr);
     CHECK(lab.snapshot().next->logits == before);
-    lab.window().openSession(path);
+    lab.window().files().openSession(path);
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return firstColumn(list) == QStringList{"40 % of layer 1 removed"}; }));
     lab.clickAndSettle("interventionsRemove");
@@ -418,7 +418,7 @@ TEST_CASE("lab: Esc closes the arithmetic of a cell, and only then stops the mod
     LabWindow lab("builtin:induction", "abcabc");
     lab.window().workbench().selectCell(Cell{4, 2});
     lab.act("attentionCellLevel");
-    const auto level = [&] { return lab.window().view("attention")["level"]; };
+    const auto level = [&] { return lab.window().panels().view("attention")["level"]; };
     REQUIRE(level() == "cell");
     lab.window().bridge().post(GenerateCommand{.maxTokens = 1000, .tokensPerSecond = 5});
     const auto isWriting = [&] { return lab.snapshot().status.activity == Activity::Generating; };

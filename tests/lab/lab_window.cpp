@@ -53,15 +53,15 @@ bool LabWindow::settle() {
     // What was just typed is posted after a short pause.
     const bool isPosted = waitFor(
         [this] { return std::ranges::none_of(window_->findChildren<QTimer*>("typingPause"), &QTimer::isActive); });
-    const bool isRead = waitFor([this] { return !window_->isOpening(); });
+    const bool isRead = waitFor([this] { return !window_->files().isOpening(); });
     return isPosted && isRead && window_->bridge().waitIdle(120) && waitFor([this] {
                return window_->workbench().snapshot() && window_->workbench().snapshot() == window_->bridge().latest();
            });
 }
 
 void LabWindow::saveSession(const QString& path) {
-    window_->saveSessionAs(path);
-    REQUIRE(waitFor([this] { return !window_->isSaving(); }));
+    window_->files().saveSessionAs(path);
+    REQUIRE(waitFor([this] { return !window_->files().isSaving(); }));
     REQUIRE(QFile::exists(path));
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("lessons: another workspace says that a lesson runs, and Learn brings 
         return attention.isVisible() && lab.find<QWidget>("lessonStep").isVisible() &&
                lab.find<QDockWidget>("dock.start").isHidden() && !lab.find<QWidget>("offerBanner").isVisible();
     };
-    const QJsonObject view = lab.window().view("attention");
+    const QJsonObject view = lab.window().panels().view("attention");
     for (const bool isByBanner : {false, true}) {
         lab.press(lab.action("workspace.inspect"));
         REQUIRE(lab.find<QWidget>("offerBanner").isVisible());
@@ -58,10 +58,10 @@ TEST_CASE("lessons: another workspace says that a lesson runs, and Learn brings 
         REQUIRE(back != choices.end());
         isByBanner ? (*back)->click() : lab.press(lab.action("workspace.learn"));
         CHECK(lab.waitFor(isBack));
-        CHECK(lab.window().view("attention") == view);
+        CHECK(lab.window().panels().view("attention") == view);
     }
     lab.press(lab.action("workspace.write"));
-    lab.window().lessons().leave();
+    lab.window().lessons().player().leave();
     REQUIRE(lab.waitFor([&] { return !lab.player().before(); }, kPatienceMs));
     CHECK_FALSE(lab.find<QWidget>("offerBanner").isVisible());
     lab.press(lab.action("start"));
@@ -73,13 +73,13 @@ TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates,
     lab.act("step");
     lab.window().workbench().setSampling({.greedy = false, .temperature = 0.5f});
     lab.closeGate(1, 1, 0.25f);
-    lab.window().setLocks({{"export", ControlState::Locked}});
+    lab.window().locks().setOwn({{"export", ControlState::Locked}});
     lab.window().workbench().selectHead(1, 0);
     lab.window().workbench().selectRow(4);
     lab.window().workbench().selectCell(Cell{6, 4}); // of the written token
     lab.action("attentionCellLevel").trigger();
     REQUIRE(lab.settle());
-    const SessionDocument before = lab.window().document();
+    const SessionDocument before = lab.window().session().document();
     REQUIRE(before.view["attention"].toObject()["level"] == "cell");
     for (const int lesson : {4, 5}) { // of the same model, and of another
         lab.start(lesson);
@@ -87,9 +87,9 @@ TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates,
         CHECK(lab.find<QDockWidget>("dock.lessons").isVisible());
         CHECK_FALSE(lab.find<QDockWidget>("dock.train").isVisible());
         lab.click("lessonLeave");
-        REQUIRE(lab.waitFor([&] { return !lab.window().isRestoring(); }, kPatienceMs));
+        REQUIRE(lab.waitFor([&] { return !lab.window().session().isRestoring(); }, kPatienceMs));
         REQUIRE(lab.settle());
-        const SessionDocument after = lab.window().document();
+        const SessionDocument after = lab.window().session().document();
         CHECK(after.modelPath == before.modelPath);
         CHECK(after.given.text == before.given.text);
         CHECK(after.branches == before.branches);
@@ -110,7 +110,7 @@ TEST_CASE("lessons: leaving gives back model, prompt, branches, sampling, gates,
         CHECK_FALSE(lab.action("exportPng").isEnabled());
         CHECK(lab.action("run").isEnabled());
         lab.press(lab.action(("workspace." + before.workspace).toUtf8().constData()));
-        CHECK(lab.waitFor([&] { return lab.window().view("attention")["level"] == "cell"; }));
+        CHECK(lab.waitFor([&] { return lab.window().panels().view("attention")["level"] == "cell"; }));
         CHECK(lab.window().workbench().selection().cell == Cell{6, 4});
     }
 }
@@ -190,12 +190,12 @@ TEST_CASE("lessons: Esc closes a cell before it leaves", "[lab][lessons]") {
     lab.answer();
     lab.clickTarget();
     REQUIRE(lab.waitFor([&] { return lab.player().progress().isDone; }));
-    if (lab.window().view("attention")["level"] != "cell") lab.act("attentionCellLevel");
-    REQUIRE(lab.window().view("attention")["level"] == "cell");
+    if (lab.window().panels().view("attention")["level"] != "cell") lab.act("attentionCellLevel");
+    REQUIRE(lab.window().panels().view("attention")["level"] == "cell");
     auto& step = lab.find<QWidget>("lessonStep");
     step.setFocus();
     QTest::keyClick(&step, Qt::Key_Escape);
-    CHECK(lab.window().view("attention")["level"] == "head");
+    CHECK(lab.window().panels().view("attention")["level"] == "head");
     REQUIRE(lab.player().isPlaying());
     QTest::keyClick(&step, Qt::Key_Escape);
     CHECK_FALSE(lab.player().isPlaying());
@@ -259,7 +259,7 @@ TEST_CASE("lessons: one begun while another is given back waits for that", "[lab
     lab.start(4); // of another model
     lab.answer();
     lab.click("lessonLeave");
-    REQUIRE(lab.window().isRestoring());
+    REQUIRE(lab.window().session().isRestoring());
     lab.click("lessonStart");
     REQUIRE(lab.waitFor([&] { return lab.player().isPlaying(); }, kPatienceMs));
     CHECK(lab.player().before()->modelPath == "builtin:sort");
@@ -292,26 +292,26 @@ TEST_CASE("lessons: a lesson that was open when the window closed goes on at its
         return window;
     };
     auto window = open();
-    REQUIRE_FALSE(window->lessons().isPlaying());
+    REQUIRE_FALSE(window->lessons().player().isPlaying());
     window->bridge().post(SetPromptCommand{"abcabc"});
     window->bridge().post(GenerateCommand{.maxTokens = 2});
     REQUIRE(lab.waitFor([&] { return window->workbench().snapshot()->sequence->tokens.size() == 8; }));
     const auto start = [&](int step) {
         window->findChild<LessonPanel*>()->start(window->findChild<LessonPanel*>()->lessons()[4], step);
-        REQUIRE(lab.waitFor([&] { return window->lessons().isReady(); }, kPatienceMs));
+        REQUIRE(lab.waitFor([&] { return window->lessons().player().isReady(); }, kPatienceMs));
     };
     start(2);
     window->close();
     window.reset();
     window = open();
-    REQUIRE(lab.waitFor([&] { return window->lessons().isPlaying(); }, kPatienceMs));
-    CHECK(window->lessons().lesson().id == window->findChild<LessonPanel*>()->lessons()[4].id);
-    CHECK(window->lessons().step() == 2);
+    REQUIRE(lab.waitFor([&] { return window->lessons().player().isPlaying(); }, kPatienceMs));
+    CHECK(window->lessons().player().lesson().id == window->findChild<LessonPanel*>()->lessons()[4].id);
+    CHECK(window->lessons().player().step() == 2);
     CHECK(window->findChild<QWidget*>("lessonStep")->isVisible());
-    REQUIRE(lab.waitFor([&] { return window->lessons().isReady(); }, kPatienceMs));
+    REQUIRE(lab.waitFor([&] { return window->lessons().player().isReady(); }, kPatienceMs));
     // Leaving it gives back what was open before, with the text that was written.
-    window->lessons().leave();
-    REQUIRE(lab.waitFor([&] { return !window->lessons().before(); }, kPatienceMs));
+    window->lessons().player().leave();
+    REQUIRE(lab.waitFor([&] { return !window->lessons().player().before(); }, kPatienceMs));
     CHECK(lab.waitFor([&] { return window->workbench().snapshot()->sequence->tokens.size() == 8; }, kPatienceMs));
     CHECK(window->workbench().snapshot()->sequence->given.text == "abcabc");
     // A lesson that was left opens no more.
@@ -320,7 +320,7 @@ TEST_CASE("lessons: a lesson that was open when the window closed goes on at its
     window = open();
     REQUIRE(window->bridge().waitIdle(60));
     QTest::qWait(100);
-    CHECK_FALSE(window->lessons().isPlaying());
+    CHECK_FALSE(window->lessons().player().isPlaying());
 }
 
 TEST_CASE("lessons: after the answer the right option is marked, and nothing above it moves", "[lab][lessons]") {

@@ -47,18 +47,18 @@ TEST_CASE("lessons: one that points at no control of the window is not begun", "
     LabWindow lab;
     const QString path = lab.folder() + "/mine.json";
     writeText(path, lessonPointingAt("next/Temprature"));
-    lab.window().openLesson(path);
-    CHECK_FALSE(lab.window().lessons().isPlaying());
+    lab.window().lessons().open(path);
+    CHECK_FALSE(lab.window().lessons().player().isPlaying());
     const auto lesson = std::get<Lesson>(loadLesson(path));
     const auto failure = checkControls(lesson, lab.window());
     REQUIRE(failure);
     CHECK(failure->sentence().find("mine, step 1: there is no control \"next/Temprature\"") != std::string::npos);
     writeText(path, lessonPointingAt("next/Temperature"));
-    lab.window().openLesson(path);
-    CHECK(lab.window().lessons().isPlaying());
+    lab.window().lessons().open(path);
+    CHECK(lab.window().lessons().player().isPlaying());
     // A message that comes meanwhile leaves the buttons of the lesson free. Only a failure is worth copying.
     REQUIRE(lab.settle());
-    lab.window().openLesson(lab.folder() + "/none.json");
+    lab.window().lessons().open(lab.folder() + "/none.json");
     lab.layOut();
     auto& bar = lab.find<QWidget>("failureBanner");
     REQUIRE(bar.isVisible());
@@ -92,32 +92,32 @@ TEST_CASE("lessons: those of a folder of one's own follow, and what is none is t
 
 TEST_CASE("lessons: attention is drawn as a heatmap, unless the lesson says otherwise", "[lab][lessons]") {
     LabWindow lab("builtin:induction", "abcabc");
-    const auto drawnAs = [&] { return lab.window().view("attention")["drawnAs"].toString(); };
+    const auto drawnAs = [&] { return lab.window().panels().view("attention")["drawnAs"].toString(); };
     for (const char* picture : {"arcs", "heatmap"}) {
-        run(lab.window(), {"attention", QJsonObject{{"level", "head"}, {"drawnAs", picture}}});
+        run(lab.window().lessons(), {"attention", QJsonObject{{"level", "head"}, {"drawnAs", picture}}});
         CHECK(drawnAs() == picture);
     }
-    run(lab.window(), {"attention", QJsonObject{{"drawnAs", "text"}}});
-    run(lab.window(), {"attention", QJsonObject{{"level", "head"}}});
+    run(lab.window().lessons(), {"attention", QJsonObject{{"drawnAs", "text"}}});
+    run(lab.window().lessons(), {"attention", QJsonObject{{"level", "head"}}});
     CHECK(drawnAs() == "heatmap");
 }
 
 TEST_CASE("lessons: conditions hold when what they name is so, and not before", "[lab][lessons]") {
     LabWindow lab("builtin:induction", "abcabc");
     const auto isSo = [&](const char* name, const QJsonValue& argument) {
-        return holds(lab.window(), {name, argument});
+        return holds(lab.window().lessons(), {name, argument});
     };
     const auto becomes = [&](const char* name, const QJsonValue& argument) {
         return lab.waitFor([&] { return isSo(name, argument); });
     };
     CHECK(isSo("gatesOn", true));
-    run(lab.window(), {"gate", QJsonArray{"blocks.1.attn", 0, 0.5}});
+    run(lab.window().lessons(), {"gate", QJsonArray{"blocks.1.attn", 0, 0.5}});
     CHECK(becomes("gateBelow", QJsonArray{"blocks.1.attn", 0, 0.6}));
     CHECK_FALSE(isSo("gatesOn", true));
-    run(lab.window(), {"gatesOn", true});
+    run(lab.window().lessons(), {"gatesOn", true});
     CHECK(becomes("gatesOn", true));
     CHECK_FALSE(isSo("cell", QJsonArray{5, 3}));
-    run(lab.window(),
+    run(lab.window().lessons(),
         {"attention",
          QJsonObject{{"level", "cell"}, {"site", "blocks.1.attn"}, {"head", 0}, {"cell", QJsonArray{5, 3}}}});
     CHECK(becomes("cell", QJsonArray{5, 3}));
@@ -128,7 +128,7 @@ TEST_CASE("lessons: conditions hold when what they name is so, and not before", 
     REQUIRE(opens(lab));
     CHECK(becomes("panel", "playground"));
     CHECK_FALSE(isSo("seedIsNot", 1));
-    run(lab.window(), {"playground", QJsonObject{{"spec", "mask=window(4)"}, {"seed", 2}}});
+    run(lab.window().lessons(), {"playground", QJsonObject{{"spec", "mask=window(4)"}, {"seed", 2}}});
     CHECK(becomes("seedIsNot", 1));
     CHECK(isSo("spec", "mask=window(4)"));
     CHECK(isSo("maskShows", QJsonArray{8, 6}));

@@ -82,7 +82,7 @@ TEST_CASE("prompt: a long text without spaces is laid out once", "[lab]") {
 
 TEST_CASE("messages: quoted text of a megabyte is shortened", "[lab]") {
     LabWindow lab;
-    lab.window().open("/nowhere/" + QString(kMegabyte, QChar('x')));
+    lab.window().files().open("/nowhere/" + QString(kMegabyte, QChar('x')));
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
     CHECK(banner(lab, "failureBanner").text().size() < 10'000);
     const Failure failure{std::string(kMegabyte, 'a'), std::string(kMegabyte, 'b'), std::string(kMegabyte, 'c')};
@@ -98,7 +98,7 @@ TEST_CASE("prompt: where a model allows more tokens than the program reads, the 
     const auto& count = lab.find<QLabel>("promptCount");
     CHECK_THAT(count.text().toStdString(), CONTAINS("of 4,096 tokens (Attention Lab's limit)"));
     CHECK_THAT(count.toolTip().toStdString(), CONTAINS("at most 4,096 of the 32,768 tokens that this model allows"));
-    lab.window().open("builtin:induction"); // whose limit is its own
+    lab.window().files().open("builtin:induction"); // whose limit is its own
     REQUIRE(lab.settle());
     CHECK_THAT(lab.find<QLabel>("promptCount").text().toStdString(), !CONTAINS("limit"));
 }

@@ -130,9 +130,9 @@ TEST_CASE("markup: the classes of a vision model are shown as they are and open 
     QImage image(16, 16, QImage::Format_RGB32);
     image.fill(Qt::blue);
     REQUIRE(image.save(picture));
-    lab.window().open(model);
+    lab.window().files().open(model);
     REQUIRE(answers(lab, "<b>vit"));
-    lab.window().open(picture);
+    lab.window().files().open(picture);
     REQUIRE(lab.settle());
     REQUIRE(lab.find<QLabel>("classesText").text().contains(watched.markup()));
     REQUIRE(lab.find<QLabel>("classesAnswer").text().contains(watched.markup()));
@@ -158,7 +158,7 @@ TEST_CASE("markup: tokens, prompts, branches, runs and sessions are shown as the
     });
     QDir().mkpath(run);
     std::ofstream((run + "/recipe.json").toStdString()) << R"({"task": "<img src='x'>"})";
-    lab.window().open(model);
+    lab.window().files().open(model);
     REQUIRE(lab.settle());
     REQUIRE(lab.snapshot().model->name == "<b>a&y[*]%1");
     CHECK(lab.window().windowTitle().startsWith("<b>a&y[*][*]%1")); // Qt shows "[*]" for "[*][*]"
@@ -171,9 +171,9 @@ TEST_CASE("markup: tokens, prompts, branches, runs and sessions are shown as the
     CHECK(checkPanels(lab) > 0);
     const QString session = lab.folder() + "/<img src=x.png>.attnlab";
     lab.saveSession(session);
-    lab.window().open(session);
+    lab.window().files().open(session);
     REQUIRE(lab.settle());
-    lab.window().open(lab.folder() + "/" + "<img src=nothing>");
+    lab.window().files().open(lab.folder() + "/" + "<img src=nothing>");
     REQUIRE(lab.settle());
     checkWidgets();
     CHECK_FALSE(watched.wasOpened());
@@ -207,7 +207,7 @@ TEST_CASE("markup: a lesson shows its title and summary as they are, and refuses
         const bool isMarkup = QString(field) != "average";
         file.write(lessonWith(field, isMarkup ? watched.markup().toHtmlEscaped() : watched.markup()));
         file.close();
-        lab.window().openLesson(path);
+        lab.window().lessons().open(path);
         REQUIRE(lab.settle());
         checkWidgets();
         if (QString(field) == "title") CHECK(lab.find<QLabel>("lessonPlace").text().contains(watched.markup()));

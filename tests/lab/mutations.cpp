@@ -142,17 +142,17 @@ TEST_CASE("session file: hundreds of mutations are refused with a sentence or ar
 
 TEST_CASE("session file: the window survives hostile views", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
-    const SessionDocument good = lab.window().document();
+    const SessionDocument good = lab.window().session().document();
     Mutator mutate(26);
     for (int i = 0; i < 60; ++i) {
         SessionDocument document = good;
         document.view = mutate.mutated(QJsonValue(good.view)).toObject();
         INFO(QJsonDocument(document.view).toJson().toStdString());
-        lab.window().restore(document);
+        lab.window().session().restore(document);
         QCoreApplication::processEvents();
     }
     REQUIRE(lab.settle());
-    lab.window().restore(good);
+    lab.window().session().restore(good);
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->given.text == "abcabc");
 }

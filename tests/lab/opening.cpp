@@ -31,21 +31,21 @@ TEST_CASE("opening: files are read beside the window, and the newest wins", "[la
     const QString session = lab.folder() + "/one.attnlab";
     SessionDocument document = smallSession();
     REQUIRE_FALSE(saveSession(document, session));
-    lab.window().open(session);
-    CHECK(lab.window().isOpening()); // and not yet read
-    lab.window().open("/nowhere/at/all");
+    lab.window().files().open(session);
+    CHECK(lab.window().files().isOpening()); // and not yet read
+    lab.window().files().open("/nowhere/at/all");
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->tokens.size() == 6); // the session was not opened
 
-    lab.window().open(session);
+    lab.window().files().open(session);
     emit lab.window().findChild<StatusStrip*>()->cancelRequested();
-    CHECK_FALSE(lab.window().isOpening());
+    CHECK_FALSE(lab.window().files().isOpening());
     CHECK(banner(lab, "offerBanner").text().contains("cancelled"));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->tokens.size() == 6);
 
-    lab.window().open(session);
+    lab.window().files().open(session);
     REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->tokens.size() == 3; }));
 }
 
@@ -70,8 +70,9 @@ TEST_CASE("opening: what kind of model a folder holds is found out beside the wi
     };
     LabWindow lab;
     const double reading = secondsOf([&] { const SafetensorsFile file(folder / "model.safetensors"); });
-    const double opening = secondsOf([&] { lab.window().open(QString::fromStdString(folder.path().string())); });
-    CHECK(lab.window().isOpening());
+    const double opening =
+        secondsOf([&] { lab.window().files().open(QString::fromStdString(folder.path().string())); });
+    CHECK(lab.window().files().isOpening());
     CHECK(opening < reading / 4);
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
     CHECK(banner(lab, "failureBanner").text().contains("n_embd"));
@@ -98,7 +99,7 @@ TEST_CASE("opening: a picture opens in a vision model, or in the one that is ope
     white.fill(Qt::white);
     REQUIRE(white.save(picture));
     REQUIRE(lab.settle());
-    lab.window().open(picture);
+    lab.window().files().open(picture);
     const auto isShown = [&] {
         return setup(lab).name == picture && lab.snapshot().answer &&
                lab.snapshot().picture->image == setup(lab).given.image;
@@ -112,9 +113,9 @@ TEST_CASE("opening: a picture opens in a vision model, or in the one that is ope
     input(lab).openPicture("stripes");
     REQUIRE(lab.waitFor([&] { return setup(lab).name == "stripes"; }));
     REQUIRE(lab.settle()); // what the model sees in it would end the message
-    lab.window().open("/nowhere/at/all");
+    lab.window().files().open("/nowhere/at/all");
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
-    lab.window().open(picture);
+    lab.window().files().open(picture);
     REQUIRE(lab.waitFor(isShown));
     CHECK(lab.snapshot().model->name == "vit");
     CHECK_FALSE(banner(lab, "failureBanner").isVisible()); // what failed before is over
@@ -145,11 +146,11 @@ TEST_CASE("opening: a text model takes the place of a picture, and a picture tha
     REQUIRE(lab.waitFor(showsText));
 
     // The picture is dropped while the text model is still being opened in place of a vision model.
-    lab.window().open("builtin:vit-fashion");
+    lab.window().files().open("builtin:vit-fashion");
     REQUIRE(answers(lab, "vit-fashion"));
     REQUIRE(lab.settle());
-    lab.window().open("builtin:stories");
-    lab.window().open(picture);
+    lab.window().files().open("builtin:stories");
+    lab.window().files().open(picture);
     REQUIRE(lab.waitFor(showsWhite));
     REQUIRE(lab.settle());
     CHECK(showsWhite());
@@ -181,7 +182,7 @@ TEST_CASE("opening: what is dropped opens, or a sentence says why it does not", 
         CHECK_FALSE(failure.isVisible());
         drop(*on, ATTN_SOURCE_DIR "/assets/models/stories");
         REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "stories" && lab.snapshot().grid; }));
-        lab.window().open("builtin:induction", "abcabc");
+        lab.window().files().open("builtin:induction", "abcabc");
         REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction" && lab.snapshot().grid; }));
     }
     drop(prompt, picture);
@@ -199,7 +200,7 @@ TEST_CASE("opening: a pipe in place of a file is refused and does not block", "[
     const QString pipe = lab.folder() + "/pipe.attnlab", lesson = lab.folder() + "/pipe.json";
     REQUIRE(mkfifo(QFile::encodeName(pipe).constData(), 0600) == 0);
     REQUIRE(mkfifo(QFile::encodeName(lesson).constData(), 0600) == 0);
-    lab.window().open(pipe);
+    lab.window().files().open(pipe);
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
     CHECK(banner(lab, "failureBanner").text().contains("not a file"));
     const auto read = loadLesson(lesson);
@@ -210,11 +211,11 @@ TEST_CASE("opening: a pipe in place of a file is refused and does not block", "[
 TEST_CASE("opening: a model that is opened from the start page's workspace is shown", "[lab]") {
     LabWindow lab;
     lab.act("workspace.learn");
-    lab.window().open("builtin:sort");
+    lab.window().files().open("builtin:sort");
     REQUIRE(lab.settle());
     CHECK(lab.find<QToolButton>("workspace.write").isChecked());
     lab.act("workspace.inspect"); // any other workspace stays
-    lab.window().open("builtin:add");
+    lab.window().files().open("builtin:add");
     REQUIRE(lab.settle());
     CHECK(lab.find<QToolButton>("workspace.inspect").isChecked());
 }
@@ -223,7 +224,7 @@ TEST_CASE("opening: a prompt that was typed stays if the other model can spell i
     LabWindow lab("builtin:english");
     auto& prompt = lab.find<QPlainTextEdit>("prompt");
     const auto open = [&](const char* path) {
-        lab.window().open(path);
+        lab.window().files().open(path);
         REQUIRE(lab.settle());
         REQUIRE(lab.snapshot().modelPath == path);
         CHECK(prompt.toPlainText().toStdString() == lab.snapshot().sequence->given.text);
@@ -245,7 +246,7 @@ TEST_CASE("opening: a marked row is of one model, and another begins without", "
     LabWindow lab("builtin:induction", "abcabc");
     Workbench& bench = lab.window().workbench();
     bench.selectRow(2);
-    lab.window().open("builtin:sort");
+    lab.window().files().open("builtin:sort");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "sort"; }));
     CHECK_FALSE(bench.selection().row);
 }
@@ -255,7 +256,7 @@ TEST_CASE("opening: a session with a cell beyond the present text asks nothing o
     lab.act("workspace.inspect");
     lab.window().workbench().selectCell(Cell{11, 3});
     REQUIRE(lab.settle());
-    SessionDocument document = lab.window().document();
+    SessionDocument document = lab.window().session().document();
     document.given.text = "ab";
     document.branches = {{-1, 0}, {0, 1}};
     document.current = 1;
@@ -264,8 +265,8 @@ TEST_CASE("opening: a session with a cell beyond the present text asks nothing o
     attention["level"] = "cell";
     attention.remove("cell");
     document.view["attention"] = attention;
-    lab.window().restore(document);
-    REQUIRE(lab.waitFor([&] { return !lab.window().isRestoring(); }));
+    lab.window().session().restore(document);
+    REQUIRE(lab.waitFor([&] { return !lab.window().session().isRestoring(); }));
     REQUIRE(lab.settle());
     CHECK_FALSE(lab.snapshot().failure);
     CHECK_FALSE(banner(lab, "failureBanner").isVisible());
@@ -281,7 +282,8 @@ TEST_CASE("opening: what was typed right before quitting is there at the next st
     const auto isShown = [](MainWindow& window, const char* text) {
         return QTest::qWaitFor([&] {
             const auto& snapshot = window.workbench().snapshot();
-            return snapshot && snapshot->sequence && snapshot->sequence->given.text == text && !window.isRestoring();
+            return snapshot && snapshot->sequence && snapshot->sequence->given.text == text &&
+                   !window.session().isRestoring();
         });
     };
     const bool waits = GENERATE(true, false);
@@ -343,7 +345,7 @@ TEST_CASE("opening: a failure goes when its command succeeds, and by itself afte
     REQUIRE(lab.waitFor([&] { return failure.isVisible(); }));
     change("blocks.1.hook_resid_pre");
     CHECK(lab.waitFor([&] { return !failure.isVisible(); }, 10'000));
-    lab.window().open("/no/such/model");
+    lab.window().files().open("/no/such/model");
     REQUIRE(lab.waitFor([&] { return failure.isVisible(); }));
     auto& expiry = *failure.parentWidget()->findChild<QTimer*>();
     REQUIRE(expiry.isActive());
@@ -359,14 +361,14 @@ TEST_CASE("lab: a text file becomes the prompt, and other files are refused by t
         file.write(bytes);
         return file.fileName();
     };
-    lab.window().open(write("notes.txt", "cabcab\n"));
+    lab.window().files().open(write("notes.txt", "cabcab\n"));
     REQUIRE(lab.settle());
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "cabcab");
     CHECK(lab.snapshot().sequence->given.text == "cabcab");
     lab.act("undo");
     CHECK(lab.snapshot().sequence->given.text == "abab");
     const auto refusal = [&](const QString& path) {
-        lab.window().open(path);
+        lab.window().files().open(path);
         REQUIRE(lab.settle());
         REQUIRE(banner(lab, "failureBanner").isVisible());
         return banner(lab, "failureBanner").text().toStdString();
@@ -408,7 +410,7 @@ TEST_CASE("lab: panels show what the open model can do", "[lab]") {
     for (const char* id : {"branches", "text", "beams"}) CHECK(isThere(id));
     CHECK_FALSE(lab.find<QLabel>("sourceTitle").isVisibleTo(&lab.window()));
 
-    lab.window().open("builtin:masked");
+    lab.window().files().open("builtin:masked");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "masked"; }));
     REQUIRE(lab.settle());
     CHECK(title("generate") == "Fill the gap");
@@ -418,7 +420,7 @@ TEST_CASE("lab: panels show what the open model can do", "[lab]") {
         if (box->accessibleName() == "Temperature") CHECK_FALSE(box->isVisible());
     CHECK(lab.find<QTreeWidget>("interventionsEffect").headerItem()->text(0) == "Hidden word");
 
-    lab.window().open("builtin:numbers-de");
+    lab.window().files().open("builtin:numbers-de");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "numbers-de"; }));
     REQUIRE(lab.settle());
     CHECK(title("generate") == "Translate");
@@ -428,7 +430,7 @@ TEST_CASE("lab: panels show what the open model can do", "[lab]") {
     CHECK(lab.find<QLabel>("targetTitle").text() == "Target");
     auto& amount = lab.find<QSpinBox>("amount");
     CHECK(amount.value() == lab.snapshot().model->contextLength);
-    lab.window().open("builtin:induction");
+    lab.window().files().open("builtin:induction");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
     REQUIRE(lab.settle());
     CHECK(amount.value() == 100);

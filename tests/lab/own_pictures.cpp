@@ -25,7 +25,7 @@ bool opens(LabWindow& lab, const QString& path) {
 }
 
 /// The "picture" of a session that a panel saved.
-QJsonObject savedPicture(LabWindow& lab) { return lab.window().view("generate")["picture"].toObject(); }
+QJsonObject savedPicture(LabWindow& lab) { return lab.window().panels().view("generate")["picture"].toObject(); }
 
 DrawingCanvas& canvasOf(LabWindow& lab) {
     lab.click("pictureDraw");
@@ -44,7 +44,7 @@ TEST_CASE("own pictures: a session opens them where their files are gone", "[lab
     const PictureSetup shown = setup(lab);
     const QString session = lab.folder() + "/own.attnlab";
     lab.saveSession(session);
-    const QString link = sessionLink(lab.window().document());
+    const QString link = sessionLink(lab.window().session().document());
     REQUIRE((QFile::remove(first) && QFile::remove(other)));
     const auto comesBack = [&](const std::function<void(LabWindow&)>& open) {
         LabWindow again;
@@ -58,8 +58,8 @@ TEST_CASE("own pictures: a session opens them where their files are gone", "[lab
         CHECK(again.find<QComboBox>("pictureChoice").currentText() == "mine.png");
         CHECK_FALSE(again.find<QLabel>("pictureMessage").text().contains("no such file"));
     };
-    comesBack([&](LabWindow& again) { again.window().open(session); });
-    comesBack([&](LabWindow& again) { again.window().openLink(link); });
+    comesBack([&](LabWindow& again) { again.window().files().open(session); });
+    comesBack([&](LabWindow& again) { again.window().files().openLink(link); });
 }
 
 TEST_CASE("own pictures: large ones are kept small, and a link holds only their name", "[lab][vision]") {
@@ -70,7 +70,7 @@ TEST_CASE("own pictures: large ones are kept small, and a link holds only their 
     const auto kept = readImage(QByteArray::fromBase64(pixels.toLatin1()), "kept");
     REQUIRE(std::holds_alternative<Image>(kept));
     CHECK(std::get<Image>(kept).size() == ImageSize{512, 512});
-    const QString link = sessionLink(lab.window().document());
+    const QString link = sessionLink(lab.window().session().document());
     CHECK(link.size() < 10'000);
     const auto read = sessionFromLink(link);
     REQUIRE(std::holds_alternative<SessionDocument>(read));
@@ -79,10 +79,10 @@ TEST_CASE("own pictures: large ones are kept small, and a link holds only their 
     CHECK_FALSE(picture.contains("pixels"));
 
     // A built-in picture needs no pixels, and a file of before has none.
-    lab.window().setView("generate", {{"picture", QJsonObject{{"picture", "shapes"}}}});
+    lab.window().panels().setView("generate", {{"picture", QJsonObject{{"picture", "shapes"}}}});
     REQUIRE(lab.waitFor([&] { return setup(lab).name == "shapes"; }));
     CHECK(savedPicture(lab)["pixels"].toString().isEmpty());
-    lab.window().setView("generate", {{"picture", QJsonObject{{"picture", path}}}});
+    lab.window().panels().setView("generate", {{"picture", QJsonObject{{"picture", path}}}});
     REQUIRE(lab.waitFor([&] { return setup(lab).name == path; }));
     CHECK(setup(lab).given.image->size() == ImageSize{700, 700});
 }
@@ -98,10 +98,10 @@ TEST_CASE("own pictures: a restored one says again how its pixels were read", "[
     REQUIRE(lab.waitFor([&] { return about.text().contains("1600 of 1600 pixels are transparent"); }));
     const QString before = about.text();
     lab.saveSession(session);
-    lab.window().open("builtin:induction");
+    lab.window().files().open("builtin:induction");
     REQUIRE(lab.settle());
     REQUIRE(QFile::remove(path)); // only the session has the picture now
-    lab.window().open(session);
+    lab.window().files().open(session);
     REQUIRE(lab.waitFor([&] { return about.text() == before; }));
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("own pictures: a damaged one in a session is refused with a sentence",
     const QString noPicture = QString::fromLatin1(QByteArray("no picture").toBase64());
     for (const QString& pixels : {QString("!!!"), noPicture}) {
         const QJsonObject damaged{{"picture", path}, {"pixels", pixels}};
-        lab.window().setView("generate", {{"picture", damaged}});
+        lab.window().panels().setView("generate", {{"picture", damaged}});
         REQUIRE(reads(lab));
         const QLabel& message = lab.find<QLabel>("pictureMessage");
         CHECK_THAT(message.text().toStdString(),
@@ -164,7 +164,7 @@ TEST_CASE("own pictures: one draws a picture, and it is kept like one from a fil
     lab.find<DrawingPad>("drawingPad").reject();
     lab.press(lab.action("undo"));
     CHECK(setup(lab).name != "Drawn picture");
-    lab.window().open(session);
+    lab.window().files().open(session);
     REQUIRE(lab.waitFor([&] { return setup(lab).name == "Drawn picture"; }));
     CHECK(*setup(lab).given.image == drawn);
 }

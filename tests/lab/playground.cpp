@@ -278,9 +278,9 @@ TEST_CASE("lab: maps of the Playground have cells of one size, with numbers besi
         CHECK(lab.find<MatrixView>(other).figureLayout().cellWidth ==
               Approx(pattern.cellWidth).margin(0.1)); // whole pixels
     // Many features make the cells of the output narrow, but not those of the maps over tokens.
-    QJsonObject wide = lab.window().view("playground");
+    QJsonObject wide = lab.window().panels().view("playground");
     wide["width"] = 64;
-    lab.window().setView("playground", wide);
+    lab.window().panels().setView("playground", wide);
     REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("map.z").figure().columns() == 64; }));
     const auto cellWidth = [&] {
         lab.layOut();
@@ -316,7 +316,7 @@ TEST_CASE("lab: the playground is saved with the session and comes back", "[lab]
     const QString path = lab.folder() + "/play.attnlab";
     lab.saveSession(path);
     showSpec(lab, "mask=full");
-    lab.window().openSession(path);
+    lab.window().files().openSession(path);
     REQUIRE(shows(lab, "position=rope, mask=window(4)"));
 }
 

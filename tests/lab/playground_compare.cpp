@@ -73,6 +73,6 @@ TEST_CASE("lab: a comparison says why there is no divergence, and comes back wit
     const QString path = lab.folder() + "/compare.attnlab";
     lab.saveSession(path);
     lab.press(lab.action("undo"));
-    lab.window().openSession(path);
+    lab.window().files().openSession(path);
     REQUIRE(compares(lab, "mask=full", "normaliser=xcit"));
 }

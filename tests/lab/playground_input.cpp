@@ -96,7 +96,7 @@ TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[la
     lab.saveSession(path);
     lab.press(lab.action("undo"));
     REQUIRE(lab.waitFor([&] { return !shown(lab).query.features; }));
-    lab.window().openSession(path);
+    lab.window().files().openSession(path);
     REQUIRE(lab.waitFor([&] { return shown(lab).query.features && shown(lab).query.tokens == 64; }));
 }
 

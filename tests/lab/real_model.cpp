@@ -45,7 +45,7 @@ TEST_CASE("stories260k: loading and writing never block the window", "[lab]") {
     QTimer tick;
     QObject::connect(&tick, &QTimer::timeout, [&] { ++turns[lab.window().bridge().latest()->status.activity]; });
     tick.start(1);
-    lab.window().open(kStories, "Once upon a time");
+    lab.window().files().open(kStories, "Once upon a time");
     CHECK(lab.snapshot().model->name != "stories260k"); // it comes later
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model && lab.snapshot().model->name == "stories260k"; }));
     lab.find<QSpinBox>("amount").setValue(lab.find<QSpinBox>("amount").maximum());

@@ -37,7 +37,7 @@ std::string opensShapes(LabWindow& lab) {
     const QString picture = lab.folder() + "/shapes.png";
     REQUIRE(builtInPicture("shapes")->save(picture));
     REQUIRE(lab.settle());
-    lab.window().open("builtin:vit-shapes");
+    lab.window().files().open("builtin:vit-shapes");
     REQUIRE(answers(lab, "vit-shapes"));
     input(lab).openPicture(picture);
     REQUIRE(reads(lab));

@@ -30,27 +30,27 @@ TEST_CASE("restored training: a finished run, its recipe and its curves come bac
     lab.act("trainPlay");
     REQUIRE(trainsToItsEnd(lab));
     const QString run = runs.active();
-    const SessionDocument saved = lab.window().document();
+    const SessionDocument saved = lab.window().session().document();
     CHECK(saved.view["train"].toObject()["run"] == run);
 
     lab.window().workbench().requestRecipe(suggestedRecipe(taskNamed("shapes"))); // of another task, without a run
     runs.setShown(runs.rowOf(run), false);
-    REQUIRE(lab.window().document().view["train"] != saved.view["train"]);
-    lab.window().restore(saved);
+    REQUIRE(lab.window().session().document().view["train"] != saved.view["train"]);
+    lab.window().session().restore(saved);
     REQUIRE(lab.settle());
-    CHECK(lab.window().document().view["train"] == saved.view["train"]);
+    CHECK(lab.window().session().document().view["train"] == saved.view["train"]);
     CHECK(runs.active() == run);
     CHECK(runs.runs()[static_cast<size_t>(runs.rowOf(run))].isShown);
-    CHECK(*lab.window().recipe() == smallRecipe(10));
+    CHECK(*lab.window().lessons().recipe() == smallRecipe(10));
     CHECK_FALSE(lab.find<QLabel>("trainState").text().contains("Press Train"));
 
     // Another model leaves the recipe as it is, also when its step is undone.
     lab.window().workbench().requestRecipe(suggestedRecipe(taskNamed("add")));
-    lab.window().open("builtin:sort");
+    lab.window().files().open("builtin:sort");
     REQUIRE(lab.settle());
     lab.window().workbench().requestRecipe(suggestedRecipe(taskNamed("copy")));
     lab.act("undo");
-    CHECK(lab.window().recipe()->task == "copy");
+    CHECK(lab.window().lessons().recipe()->task == "copy");
 }
 
 TEST_CASE("restored training: fields that contradict each other come back too", "[lab][restoring]") {
@@ -100,7 +100,7 @@ TEST_CASE("lab: what a session asks for and cannot have is said, whatever it is"
     const auto saidOf = [&](const QJsonObject& session) {
         writeText(path, QJsonDocument(session).toJson());
         banner(lab, "offerBanner").dismiss();
-        lab.window().open(path);
+        lab.window().files().open(path);
         REQUIRE(lab.settle());
         return banner(lab, "offerBanner").isVisible() ? banner(lab, "offerBanner").text() : QString();
     };
@@ -125,8 +125,8 @@ TEST_CASE("lab: what a session asks for and cannot have is said, whatever it is"
     const QString said = saidOf(locked);
     CHECK(said.contains("locks coffee “locked”"));
     CHECK(said.contains("locks files “ajar”"));
-    CHECK(lab.window().document().locks == ControlLocks{{"prompt", ControlState::Locked}});
-    lab.window().setLocks({});
+    CHECK(lab.window().session().document().locks == ControlLocks{{"prompt", ControlState::Locked}});
+    lab.window().locks().setOwn({});
 }
 
 TEST_CASE("lab: the example of a bundled model is shown with the head that tells most", "[lab]") {
@@ -140,7 +140,7 @@ TEST_CASE("lab: the example of a bundled model is shown with the head that tells
     };
     CHECK(selected() == std::pair(1, 0));
     lab.window().workbench().selectHead(0, 1);
-    lab.window().open("builtin:stories");
+    lab.window().files().open("builtin:stories");
     REQUIRE(lab.settle());
     CHECK(selected() == std::pair(1, 1));
     lab.act("undo"); // what was restored keeps its own

@@ -31,9 +31,9 @@ public:
     void settle() {
         const auto isDone = [&] {
             const auto timers = window_.findChildren<QTimer*>("typingPause");
-            return std::ranges::none_of(timers, &QTimer::isActive) && !window_.isOpening() && !window_.isRestoring() &&
-                   window_.bridge().waitIdle(0) && bench().snapshot() == window_.bridge().latest() &&
-                   bench().hasModel();
+            return std::ranges::none_of(timers, &QTimer::isActive) && !window_.files().isOpening() &&
+                   !window_.session().isRestoring() && window_.bridge().waitIdle(0) &&
+                   bench().snapshot() == window_.bridge().latest() && bench().hasModel();
         };
         int quiet = 0; // a snapshot may lead to another command
         REQUIRE(QTest::qWaitFor([&] { return (quiet = isDone() ? quiet + 1 : 0) > 3; }, 120'000));
@@ -43,7 +43,7 @@ public:
         settle();
     }
     void open(const QString& path) {
-        window_.open(path);
+        window_.files().open(path);
         settle();
     }
     void trigger(const char* action) {
@@ -271,19 +271,19 @@ TEST_CASE("restoring: a session, undo, a new start and a crash bring back the do
             makeApplication(folder.path());
             auto window = std::make_unique<Window>(folder.path(), model);
             Work(*window, seed).doSome(8);
-            const SessionDocument kept = window->get().document();
+            const SessionDocument kept = window->get().session().document();
             const Shown shown(window->snapshot());
             const QStringList docks = places(window->get());
             const auto check = [&](const char* way) {
                 CAPTURE(way);
                 window->settle();
-                checkEqual(kept, window->get().document());
+                checkEqual(kept, window->get().session().document());
                 CHECK(Shown(window->snapshot()) == shown);
                 CHECK(places(window->get()).join('\n').toStdString() == docks.join('\n').toStdString());
             };
             const QString path = folder.path() + "/kept.attnlab";
-            window->get().saveSessionAs(path);
-            REQUIRE(QTest::qWaitFor([&] { return !window->get().isSaving(); }, 300'000));
+            window->get().files().saveSessionAs(path);
+            REQUIRE(QTest::qWaitFor([&] { return !window->get().files().isSaving(); }, 300'000));
             window->open(model == "builtin:induction" ? "builtin:sort" : "builtin:induction");
             window->trigger("undo");
             check("undo");
@@ -322,7 +322,7 @@ TEST_CASE("restoring: branches have their texts, and a long text its prompt, bef
     const QStringList before = texts();
     REQUIRE(before.size() == 2);
     CHECK_FALSE(before.contains(QString()));
-    lab.window().open("builtin:sort");
+    lab.window().files().open("builtin:sort");
     REQUIRE(lab.settle());
     lab.act("undo");
     CHECK(texts() == before);
@@ -333,7 +333,7 @@ TEST_CASE("restoring: branches have their texts, and a long text its prompt, bef
     REQUIRE(lab.settle());
     const QString count = lab.find<QLabel>("promptCount").text();
     CHECK_THAT(count.toStdString(), CONTAINS("+ 5 generated"));
-    lab.window().open("builtin:sort");
+    lab.window().files().open("builtin:sort");
     REQUIRE(lab.settle());
     lab.act("undo");
     CHECK(lab.find<QLabel>("promptCount").text() == count);

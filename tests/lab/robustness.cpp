@@ -176,9 +176,9 @@ TEST_CASE("lab: locks are set although a field makes its controls anew when it l
     field->setFocus();
     REQUIRE(lab.waitFor([&] { return field->hasFocus(); }));
     QTest::keyClicks(field, "x"); // or else there is nothing to take
-    lab.window().setLocks({{"recipe", ControlState::Locked}});
+    lab.window().locks().setOwn({{"recipe", ControlState::Locked}});
     CHECK(made->findChildren<QWidget*>().size() == 1); // the field alone
     CHECK_FALSE(container->isEnabled());
-    lab.window().setLocks({});
+    lab.window().locks().setOwn({});
     CHECK(container->isEnabled());
 }

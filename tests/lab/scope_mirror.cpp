@@ -73,8 +73,8 @@ TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and 
     REQUIRE(written);
     CHECK(written->promptLength == 6);
     CHECK_FALSE(written->path);
-    lab.window().setTheme(ThemeId::Dark);
-    lab.window().setTheme(ThemeId::Light);
+    lab.window().preferences().setTheme(ThemeId::Dark);
+    lab.window().preferences().setTheme(ThemeId::Light);
     CHECK(scope.next([](const MirrorMessage& m) { return m.theme == "light" && !m.path; }));
 }
 

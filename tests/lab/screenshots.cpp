@@ -13,7 +13,7 @@ TEST_CASE("lab: every workspace gives a screenshot of a text and of a picture", 
             REQUIRE(lab.settle());
             const QString path = lab.folder() + "/shot.png";
             takeScreenshotAndQuit(lab.window(), path);
-            lab.window().open(model);
+            lab.window().files().open(model);
             CHECK(lab.waitFor([&] { return QFile::exists(path); }, 55'000));
             CHECK(QImage(path).width() > 600);
         }

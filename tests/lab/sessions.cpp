@@ -74,16 +74,16 @@ TEST_CASE("lab: a saved session opens with prompt, branch, sampling and locks", 
         for (int i = 0; i < 2; ++i) {
             lab.act("step");
         }
-        lab.window().setLocks({{"sampling", ControlState::Locked}, {"branches", ControlState::Hidden}});
+        lab.window().locks().setOwn({{"sampling", ControlState::Locked}, {"branches", ControlState::Hidden}});
         text = lab.text();
         lab.saveSession(path);
     }
     LabWindow lab;
-    lab.window().open(path);
+    lab.window().files().open(path);
     REQUIRE(lab.settle());
     CHECK(lab.text() == text);
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "abcabc");
-    CHECK(lab.window().document().locks.value("sampling") == ControlState::Locked);
+    CHECK(lab.window().session().document().locks.value("sampling") == ControlState::Locked);
     CHECK(lab.find<QWidget>("branchTree").isHidden());
     QFile::remove(path);
 }
@@ -126,7 +126,7 @@ TEST_CASE("lab: written tokens keep their probabilities in a session, and old fi
     const QString path = lab.folder() + "/mine.attnlab";
     lab.saveSession(path);
     LabWindow again;
-    again.window().open(path);
+    again.window().files().open(path);
     REQUIRE(again.settle());
     CHECK(probabilities(again) == written);
     CHECK(mean(again) == mean(lab));
@@ -146,7 +146,7 @@ TEST_CASE("lab: written tokens keep their probabilities in a session, and old fi
     old["branches"] = branches;
     file.close();
     writeText(path, QJsonDocument(old).toJson());
-    again.window().open(path);
+    again.window().files().open(path);
     REQUIRE(again.settle());
     CHECK(probabilities(again) == std::vector<std::optional<float>>(9));
     CHECK(mean(again) == "–");
@@ -160,10 +160,10 @@ TEST_CASE("session file: gates are kept with the other changes, and old files ha
                           .patterns = {},
                           .gates = {{{0, 1}, 0.25f}, {{1, 0}, 0}}};
     bench.setChanges(changes);
-    QJsonObject view = lab.window().view("interventions");
+    QJsonObject view = lab.window().panels().view("interventions");
     CHECK_FALSE(view.contains("gates"));
     bench.setChanges({});
-    lab.window().setView("interventions", view);
+    lab.window().panels().setView("interventions", view);
     CHECK(bench.changes() == changes);
 
     QJsonObject edits = view["edits"].toObject();
@@ -171,10 +171,10 @@ TEST_CASE("session file: gates are kept with the other changes, and old files ha
     view["edits"] = edits;
     view["gates"] = QJsonArray{1, 0.25, 0, 1}; // of version 0.2: layer by layer
     bench.setChanges({});
-    lab.window().setView("interventions", view);
+    lab.window().panels().setView("interventions", view);
     CHECK(bench.changes() == changes);
     view["gates"] = QJsonArray{1, 0.25, 0}; // of another model
-    lab.window().setView("interventions", view);
+    lab.window().panels().setView("interventions", view);
     CHECK(bench.changes() == Changes{.interventions = changes.interventions});
     REQUIRE(lab.settle());
     CHECK(*lab.snapshot().changes == bench.changes());
@@ -198,14 +198,14 @@ TEST_CASE("session file: what a menu stands at is kept by its key, and old files
         INFO(menu.box);
         auto& box = lab.find<QComboBox>(menu.box);
         const auto saved = [&] {
-            const QJsonObject view = lab.window().view(menu.panel);
+            const QJsonObject view = lab.window().panels().view(menu.panel);
             return menu.inside ? view[QLatin1String(menu.inside)].toObject() : view;
         };
         const auto restore = [&](const QJsonValue& value) {
-            QJsonObject view = lab.window().view(menu.panel), part = saved();
+            QJsonObject view = lab.window().panels().view(menu.panel), part = saved();
             part[QLatin1String(menu.field)] = value;
             if (menu.inside) view[QLatin1String(menu.inside)] = part;
-            lab.window().setView(menu.panel, menu.inside ? view : part);
+            lab.window().panels().setView(menu.panel, menu.inside ? view : part);
         };
         REQUIRE(box.count() == menu.keys.size());
         for (int item = box.count() - 1; item >= 0; --item) {
@@ -231,7 +231,7 @@ TEST_CASE("lab: a broken session leaves the present one as it is", "[lab]") {
     const QString path = lab.folder() + "/broken.attnlab";
     writeText(path, "{");
     const auto before = lab.snapshot().sequenceVersion;
-    lab.window().open(path);
+    lab.window().files().open(path);
     REQUIRE(lab.settle());
     CHECK(banner(lab, "failureBanner").isVisible());
     CHECK(banner(lab, "failureBanner").text().contains("broken.attnlab"));
@@ -240,7 +240,7 @@ TEST_CASE("lab: a broken session leaves the present one as it is", "[lab]") {
 
 TEST_CASE("lab: a model that is not there is named in a banner that can be dismissed", "[lab]") {
     LabWindow lab;
-    lab.window().open("/no/such/model");
+    lab.window().files().open("/no/such/model");
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
     CHECK(banner(lab, "failureBanner").text().contains("/no/such/model"));
     for (auto* button : banner(lab, "failureBanner").findChildren<QToolButton*>())
@@ -261,7 +261,7 @@ TEST_CASE("lab: a model that fails as the very first one is named too, and the e
 
 TEST_CASE("lock for class: locked controls stay visible and off, hidden ones go, and both come back", "[lab]") {
     LabWindow lab;
-    lab.window().setLocks(
+    lab.window().locks().setOwn(
         {{"generation", ControlState::Locked}, {"candidates", ControlState::Hidden}, {"model", ControlState::Hidden}});
     CHECK(lab.find<QPushButton>("run").isVisible());
     CHECK_FALSE(lab.find<QPushButton>("run").isEnabled());
@@ -269,7 +269,7 @@ TEST_CASE("lock for class: locked controls stay visible and off, hidden ones go,
     CHECK(lab.find<QWidget>("candidates").isHidden());
     CHECK(lab.find<QDockWidget>("dock.model").isHidden());
     CHECK_FALSE(lab.action("panel.model").isVisible());
-    lab.window().setLocks({});
+    lab.window().locks().setOwn({});
     CHECK_FALSE(lab.find<QComboBox>("pictureChoice").isVisible()); // the model reads text
     CHECK(lab.find<QPushButton>("run").isEnabled());
     CHECK(lab.action("run").isEnabled());
@@ -280,9 +280,9 @@ TEST_CASE("lock for class: locked controls stay visible and off, hidden ones go,
 TEST_CASE("lab: saving a session leaves the window free, and a second save waits its turn", "[lab]") {
     LabWindow lab;
     const QString first = lab.folder() + "/first.attnlab", second = lab.folder() + "/second.attnlab";
-    lab.window().saveSessionAs(first);
-    CHECK(lab.window().isSaving());
-    lab.window().saveSessionAs(second);
+    lab.window().files().saveSessionAs(first);
+    CHECK(lab.window().files().isSaving());
+    lab.window().files().saveSessionAs(second);
     CHECK(banner(lab, "failureBanner").text().contains("the session is still being saved"));
     REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(first); }));
     CHECK(QFile::exists(first));
@@ -325,7 +325,7 @@ TEST_CASE("sessions: undo leads back from another model, with its text and its c
     lab.window().workbench().setGate(1, 1, 0.25f);
     REQUIRE(lab.settle());
     const std::string text = lab.text();
-    lab.window().open("builtin:sort");
+    lab.window().files().open("builtin:sort");
     REQUIRE(lab.settle());
     REQUIRE(lab.snapshot().model->name == "sort");
     CHECK(lab.action("undo").isEnabled());
@@ -369,14 +369,14 @@ TEST_CASE("sessions: the window opens where it was closed", "[lab]") {
             [&] {
                 const auto& snapshot = window.workbench().snapshot();
                 return snapshot && snapshot->model && snapshot->path() == model && snapshot->sequence &&
-                       snapshot->sequence->text == text && !window.isRestoring();
+                       snapshot->sequence->text == text && !window.session().isRestoring();
             },
             300'000);
     };
     {
         MainWindow window(setup());
         window.show();
-        window.open("builtin:sort", "3 1 2");
+        window.files().open("builtin:sort", "3 1 2");
         REQUIRE(isOpen(window, "builtin:sort", "3 1 2"));
         window.findChild<QAction*>("workspace.inspect")->trigger();
         window.findChild<QAction*>("attentionAll")->trigger(); // where this workspace begins with one head
@@ -406,7 +406,8 @@ TEST_CASE("sessions: undo leads back from a run that trains, and the step can be
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return lab.snapshot().shown.has_value() && lab.snapshot().shown->step > 0; }));
     lab.press(lab.action("undo"));
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().path() == "builtin:induction" && !lab.window().isRestoring(); }));
+    REQUIRE(lab.waitFor(
+        [&] { return lab.snapshot().path() == "builtin:induction" && !lab.window().session().isRestoring(); }));
     QTest::qWait(1'000); // weights of the run go on arriving
     CHECK(lab.snapshot().path() == "builtin:induction");
     CHECK(lab.text() == "abcabc");
@@ -426,7 +427,7 @@ TEST_CASE("sessions: a run that trains when the window closes leaves the text fo
     {
         MainWindow window(setup());
         window.show();
-        window.open("builtin:induction", "abcabc");
+        window.files().open("builtin:induction", "abcabc");
         const auto snapshot = [&] { return window.workbench().snapshot(); };
         REQUIRE(QTest::qWaitFor([&] { return snapshot() && snapshot()->sequence; }, 300'000));
         window.findChild<QAction*>("trainPlay")->trigger();

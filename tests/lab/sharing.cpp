@@ -94,7 +94,7 @@ TEST_CASE("lab: a copied link opens the same view", "[lab]") {
     CHECK(lab.window().workbench().selection().head == 1);
     CHECK(lab.window().workbench().changes().gate(1, 0) == 0.5f);
 
-    lab.window().open("builtin:stories");
+    lab.window().files().open("builtin:stories");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "stories"; }));
     lab.action("openLink").trigger();
     auto& dialog = lab.find<QInputDialog>("linkDialog");
@@ -105,10 +105,11 @@ TEST_CASE("lab: a copied link opens the same view", "[lab]") {
     CHECK(lab.waitFor([&] { return lab.find<QToolButton>("workspace.inspect").isChecked(); }));
     REQUIRE(lab.settle());
     lab.action("undo").trigger(); // back to the model before
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "stories" && !lab.window().isRestoring(); }));
+    REQUIRE(
+        lab.waitFor([&] { return lab.snapshot().model->name == "stories" && !lab.window().session().isRestoring(); }));
     lab.action("redo").trigger();
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction" && lab.text() == text; }));
-    lab.window().openLink("attnlab:nonsense");
+    lab.window().files().openLink("attnlab:nonsense");
     CHECK_THAT(banner(lab, "failureBanner").text().toStdString(), CONTAINS("copy the whole link"));
     CHECK(lab.text() == text);
 }
@@ -116,13 +117,13 @@ TEST_CASE("lab: a copied link opens the same view", "[lab]") {
 TEST_CASE("lab: a figure is saved as a web page with its numbers", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     lab.showPanel("attention");
-    lab.window().setView("attention", {{"level", "head"}, {"site", "blocks.1.attn"}, {"head", 0}});
+    lab.window().panels().setView("attention", {{"level", "head"}, {"site", "blocks.1.attn"}, {"head", 0}});
     REQUIRE(lab.settle());
     auto& heatmap = *lab.window().findChild<HeatmapView*>();
     heatmap.setFocus();
     REQUIRE(lab.waitFor([&] { return heatmap.hasFocus(); }));
     const QString path = lab.folder() + "/head.html";
-    lab.window().exportFigure(path);
+    lab.window().exports().exportFigure(path);
     REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
     QFile file(path);
     REQUIRE(file.open(QIODevice::ReadOnly));

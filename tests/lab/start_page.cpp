@@ -34,7 +34,7 @@ TEST_CASE("start page: the greeting hides no control in a small window", "[lab][
         window.findChild<QAction*>(theme)->trigger();
         auto* greeting = window.findChild<QWidget*>("offerBanner");
         REQUIRE(greeting->isVisible());
-        REQUIRE(QTest::qWaitFor([&] { return window.workbench().hasModel() && !window.isOpening(); }));
+        REQUIRE(QTest::qWaitFor([&] { return window.workbench().hasModel() && !window.files().isOpening(); }));
         QTest::qWait(500); // it slides into its place
         CAPTURE(theme, greeting->x(), greeting->y(), greeting->width(), greeting->height());
         CHECK(window.rect().contains(greeting->geometry()));
@@ -107,7 +107,7 @@ TEST_CASE("start page: stays when nothing could be opened, and forgets what is g
     REQUIRE(lab.waitFor([&] { return failure.text().contains("choose the folder that holds config.json"); }));
     CHECK(page.isVisible());
     CHECK(lab.find<QToolButton>("workspace.learn").isChecked());
-    lab.window().openSession(lab.folder() + "/gone.attnlab");
+    lab.window().files().openSession(lab.folder() + "/gone.attnlab");
     REQUIRE(lab.waitFor([&] { return failure.text().contains("there is no session file with this name"); }));
     CHECK(page.isVisible());
 }
@@ -131,13 +131,13 @@ TEST_CASE("start page: every card stays in the page when there is more to contin
 
 TEST_CASE("start page: each tour leads to something that moves", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
-    lab.window().setView("attention", {{"level", "head"}, {"drawnAs", "arcs"}});
+    lab.window().panels().setView("attention", {{"level", "head"}, {"drawnAs", "arcs"}});
     const auto shows = [&](const char* level) {
-        const QJsonObject view = lab.window().view("attention");
+        const QJsonObject view = lab.window().panels().view("attention");
         return view["level"] == level && view["drawnAs"] == "heatmap";
     };
     SECTION("a model that writes") {
-        lab.window().open("builtin:masked"); // it does not
+        lab.window().files().open("builtin:masked"); // it does not
         REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "masked"; }));
         lab.press(lab.action("start"));
         QTest::mouseClick(&lab.find<QToolButton>("startWrite"), Qt::LeftButton);

@@ -43,7 +43,7 @@ TEST_CASE("lab: a large model shows the memory and the speed of each storage bef
     LabWindow lab;
     REQUIRE(lab.settle());
     lab.forget();
-    lab.window().open(path);
+    lab.window().files().open(path);
     waitForChoice(lab);
     CHECK(lab.postedOf<OpenModelCommand>().empty());
     auto& table = lab.find<QTreeWidget>("storages");
@@ -67,11 +67,11 @@ TEST_CASE("lab: a large model shows the memory and the speed of each storage bef
                               [](const QLabel* label) { return label->text().contains("weights as q8_0"); }));
 
     // The next time it begins with the same storage; Cancel changes nothing.
-    lab.window().open("builtin:induction");
+    lab.window().files().open("builtin:induction");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
     CHECK(storageOf(lab) == Storage::F32);
     REQUIRE(lab.settle());
-    lab.window().open(path);
+    lab.window().files().open(path);
     waitForChoice(lab);
     CHECK(dialogOf(lab)->storage() == Storage::Q8_0);
     QTest::keyClick(dialogOf(lab), Qt::Key_Escape);
@@ -120,7 +120,7 @@ TEST_CASE("lab: the open model keeps its text, branches and views in another sto
     REQUIRE(isBack(Storage::F32));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().next->logits == before);
-    lab.window().open(session);
+    lab.window().files().open(session);
     REQUIRE(isBack(Storage::Q8_0));
     REQUIRE(lab.settle());
 

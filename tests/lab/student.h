@@ -15,7 +15,7 @@ class Student : public LabWindow {
 public:
     using LabWindow::LabWindow;
 
-    LessonPlayer& player() { return window().lessons(); }
+    LessonPlayer& player() { return window().lessons().player(); }
     const LessonStep& step() { return player().currentStep(); }
 
     void start(int lesson) {
@@ -69,7 +69,7 @@ public:
         }
         CHECK_FALSE(player().isPlaying());
         CHECK(LessonProgress::load(id).isDone);
-        REQUIRE(waitFor([&] { return !window().isRestoring() && !player().before(); }, kPatienceMs));
+        REQUIRE(waitFor([&] { return !window().session().isRestoring() && !player().before(); }, kPatienceMs));
         REQUIRE(settle());
         auto& list = find<QListWidget>("lessonList");
         CHECK(list.item(lesson)->text().startsWith(QStringLiteral("✓")));

@@ -17,7 +17,7 @@ const std::vector<std::string>& models() {
 }
 
 void open(LabWindow& lab, const std::string& path) {
-    lab.window().open(QString::fromStdString(path));
+    lab.window().files().open(QString::fromStdString(path));
     REQUIRE(lab.settle());
     REQUIRE(lab.snapshot().path() == path);
 }

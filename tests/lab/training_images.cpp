@@ -100,7 +100,7 @@ TEST_CASE("lab: a run over pictures is exported as an animation of the picture",
     attention.setFocus();
     QTest::mouseClick(attention.figure(), Qt::LeftButton);
     const QString path = lab.folder() + "/run.gif";
-    lab.window().exportRun(path);
+    lab.window().exports().exportRun(path);
     REQUIRE(lab.waitFor([&] { return QFile::exists(path) && QImageReader(path).imageCount() == 3; }));
 }
 

@@ -103,6 +103,6 @@ TEST_CASE("training: the form lists the installed catalogues by language, and ta
     CHECK(first->text().startsWith("a-test-catalogue ("));
     first->trigger();
     CHECK(lab.find<QLineEdit>("textPath").text() == file.fileName());
-    CHECK(QString::fromStdString(lab.window().recipe()->settings.data.text.string()) == file.fileName());
+    CHECK(QString::fromStdString(lab.window().lessons().recipe()->settings.data.text.string()) == file.fileName());
     qputenv("XDG_DATA_DIRS", before);
 }

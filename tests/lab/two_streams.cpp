@@ -2,7 +2,7 @@
 #include "app/figures/beam_figure.h"
 #include "app/figures/drawing.h"
 #include "app/figures/word_rows.h"
-#include "app/lab/panels/pattern_editor.h"
+#include "app/lab/controls/pattern_editor.h"
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/heatmap_view.h"
@@ -145,22 +145,22 @@ TEST_CASE("two streams: sessions, links and the list of changes name sites as th
     CHECK(list.topLevelItem(1)->text(0) == "pattern of Encoder L0 H2: uniform");
     CHECK(list.topLevelItem(2)->text(0).contains("Cross L0 H0"));
 
-    const SessionDocument document = lab.window().document();
+    const SessionDocument document = lab.window().session().document();
     const QByteArray json = sessionToJson(document);
     CHECK(json.contains("\"decoder.0.cross_attn\""));
     CHECK_FALSE(json.contains("\"blocks."));
     const QString link = sessionLink(document);
     bench.setChanges({});
     bench.selectHead(0, 0);
-    lab.window().openLink(link);
-    REQUIRE(lab.waitFor([&] { return bench.changes() == changes && !lab.window().isRestoring(); }));
+    lab.window().files().openLink(link);
+    REQUIRE(lab.waitFor([&] { return bench.changes() == changes && !lab.window().session().isRestoring(); }));
     CHECK(bench.selection().site == kCross);
     CHECK(bench.selection().head == 1);
 
     // Files of before number the sites.
-    lab.window().setView("attention", {{"level", "head"}, {"site", "blocks.3.attn"}, {"head", 2}});
+    lab.window().panels().setView("attention", {{"level", "head"}, {"site", "blocks.3.attn"}, {"head", 2}});
     CHECK(bench.selection().site == 3);
-    lab.window().setView(
+    lab.window().panels().setView(
         "interventions",
         {{"edits",
           QJsonObject{{"gates", QJsonArray{QJsonObject{{"site", "blocks.4.attn"}, {"head", 2}, {"gate", 0.25}}}}}}});
@@ -247,7 +247,7 @@ TEST_CASE("two streams: both texts of cross-attention can be pointed at, painted
     lab.find<QAbstractButton>("attentionAsHeatmap").click();
     lab.find<HeatmapView>("attentionHeatmap").setFocus();
     const QString path = lab.folder() + "/cross.npz";
-    lab.window().exportFigure(path);
+    lab.window().exports().exportFigure(path);
     REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
     QFile npz(path);
     REQUIRE(npz.open(QIODevice::ReadOnly));
@@ -287,7 +287,7 @@ TEST_CASE("two streams: a beam search draws its tree, and a click shows the atte
 
     const QString path = lab.folder() + "/beam.csv";
     tree.setFocus();
-    lab.window().exportFigure(path);
+    lab.window().exports().exportFigure(path);
     REQUIRE(lab.waitFor([&] { return QFile(path).size() > 0; }));
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("lab: a picture model opens over a text model with fewer layers", "[la
     REQUIRE(lab.settle());
     const int before = lab.snapshot().model->siteCount();
     // The selection moves to the last layer while panels still show the text model, which has none there.
-    lab.window().open("builtin:vit-fashion");
+    lab.window().files().open("builtin:vit-fashion");
     REQUIRE(answers(lab, "vit-fashion"));
     CHECK(lab.snapshot().model->siteCount() > before);
     CHECK(selection(lab).site == lab.snapshot().model->siteCount() - 1);
@@ -111,7 +111,7 @@ TEST_CASE("lab: panels for texts leave the window while a model reads pictures, 
     const auto isShown = [&](const char* id) { return !lab.find<QDockWidget>(id).isHidden(); };
     lab.find<QDockWidget>("dock.beams").close(); // by the user
     lab.showPanel("text");
-    lab.window().open("builtin:vit-shapes");
+    lab.window().files().open("builtin:vit-shapes");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().readsPictures(); }));
     REQUIRE(lab.settle());
     for (const char* id : {"dock.text", "dock.branches"}) CHECK_FALSE(isShown(id));
@@ -122,7 +122,7 @@ TEST_CASE("lab: panels for texts leave the window while a model reads pictures, 
     CHECK(isShown("dock.heads"));
     CHECK(lab.waitFor(
         [&] { return lab.find<QLabel>("pictureModel").text().contains("Training task: Shapes. Finds the shape"); }));
-    lab.window().open("builtin:induction");
+    lab.window().files().open("builtin:induction");
     REQUIRE(lab.waitFor([&] { return !lab.snapshot().readsPictures(); }));
     REQUIRE(lab.settle());
     CHECK(isShown("dock.cell"));
@@ -254,7 +254,7 @@ TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them
     lab.saveSession(session);
     lab.click("pictureShowAll");
     REQUIRE(setup(lab).given.hidden.empty());
-    lab.window().open(session);
+    lab.window().files().open(session);
     CHECK(lab.waitFor([&] { return setup(lab).given.hidden == std::vector<int>{0, 1}; }));
     input(lab).restoreView({{"hidden", QJsonArray{1, 1'000'000, -1, "x"}}}); // as a broken file has it
     CHECK(setup(lab).given.hidden == std::vector<int>{1});
@@ -445,10 +445,10 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     CHECK_FALSE(map.isVisible());
     CHECK(lab.snapshot().answer);
     // As session files had it when the comparison of pictures was apart.
-    lab.window().setView("compare", {{"picture", QJsonObject{{"compare", "picture:shapes"}}}});
+    lab.window().panels().setView("compare", {{"picture", QJsonObject{{"compare", "picture:shapes"}}}});
     REQUIRE(lab.waitFor([&] { return setup(lab).otherName == "shapes" && second().answer; }));
     CHECK(with.currentIndex() == SecondRun::OtherInput);
-    lab.window().setView("compare", {{"picture", QJsonObject{{"compare", "model:/no/such/folder"}}}});
+    lab.window().panels().setView("compare", {{"picture", QJsonObject{{"compare", "model:/no/such/folder"}}}});
     CHECK(with.currentIndex() == SecondRun::OtherModel);
     REQUIRE(lab.waitFor([&] { return message.text().contains("/no/such/folder"); }));
 }

@@ -141,7 +141,7 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     lab.press(lab.action("resetEdits"));
     input(lab).openOther({});
     REQUIRE(lab.settle());
-    lab.window().openSession(lab.folder() + "/changed.attnlab");
+    lab.window().files().openSession(lab.folder() + "/changed.attnlab");
     REQUIRE(lab.waitFor([&] { return !changes(lab).empty() && setup(lab).given.other; }));
     CHECK(changes(lab) == kept);
     CHECK(*setup(lab).given.other == *otherPicture);
@@ -159,7 +159,7 @@ TEST_CASE("lab: a restored vision view has its layer, head and class once its mo
     // A model without these heads and classes comes between.
     openGolden(lab, "deit");
     lab.find<QSpinBox>("attentionLayer").setValue(0);
-    lab.window().openSession(lab.folder() + "/view.attnlab");
+    lab.window().files().openSession(lab.folder() + "/view.attnlab");
     REQUIRE(answers(lab, "vit"));
     REQUIRE(lab.settle());
     CHECK(lab.find<QSpinBox>("attentionLayer").value() == 1);

@@ -13,7 +13,7 @@ namespace {
 /// Opens a vision model, with its own picture or the built-in one, and shows a panel.
 void openBeside(LabWindow& lab, const QString& model, const char* panel) {
     REQUIRE(lab.settle());
-    lab.window().open(model);
+    lab.window().files().open(model);
     REQUIRE(lab.waitFor([&] {
         const auto& shown = lab.snapshot();
         return shown.answer && model.endsWith(QString::fromStdString(shown.model->name)) && input(lab).isVisible();
@@ -135,7 +135,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     CHECK(table.topLevelItem(0)->text(4) == "100 %"); // compared with itself on the new picture
 
     // Another model: its heads are compared with that head of the first one.
-    lab.window().open("builtin:vit-shapes");
+    lab.window().files().open("builtin:vit-shapes");
     REQUIRE(
         lab.waitFor([&] { return table.topLevelItemCount() > 0 && table.topLevelItemCount() != int(heads.size()); }));
     CHECK_FALSE(table.isColumnHidden(4));

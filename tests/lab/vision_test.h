@@ -3,8 +3,8 @@
 #include "app/figures/head_overlays_figure.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/picture_input_panel.h"
-#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/pointed_view.h"
+#include "app/lab/workbench/snapshot_views.h"
 #include "tests/lab/lab_window.h"
 #include "tests/models/vision_folder.h"
 
@@ -46,7 +46,7 @@ inline bool answers(LabWindow& lab, const std::string& model) {
 /// Opens a small model of the goldens, which looks at the first built-in picture.
 inline void openGolden(LabWindow& lab, const std::string& name) {
     REQUIRE(lab.settle());
-    lab.window().open(QString::fromStdString((test::kGoldenRoot / name).string()));
+    lab.window().files().open(QString::fromStdString((test::kGoldenRoot / name).string()));
     REQUIRE(answers(lab, name));
     REQUIRE(input(lab).isVisible());
 }

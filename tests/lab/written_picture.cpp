@@ -91,7 +91,7 @@ TEST_CASE("written picture: a model of text has no such view, and a session keep
     const QString model = trainedModel(folder, 0);
     LabWindow lab;
     CHECK_FALSE(lab.find<QToolButton>("attentionAsPixels").isVisible());
-    lab.window().open(model);
+    lab.window().files().open(model);
     REQUIRE(lab.settle());
     CHECK(lab.find<PatchOverlayView>("attentionPixels").isVisible());
     lab.find<QToolButton>("attentionAsHeatmap").click();
@@ -99,10 +99,10 @@ TEST_CASE("written picture: a model of text has no such view, and a session keep
     CHECK_FALSE(lab.find<PatchOverlayView>("attentionPixels").isVisible());
     const QString session = folder.filePath("kept.attnlab");
     lab.saveSession(session);
-    lab.window().open("builtin:induction");
+    lab.window().files().open("builtin:induction");
     REQUIRE(lab.settle());
     CHECK_FALSE(lab.find<QToolButton>("attentionAsPixels").isVisible());
-    lab.window().open(session);
+    lab.window().files().open(session);
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return lab.find<QToolButton>("attentionAsPixels").isVisible(); }));
     CHECK(lab.find<QToolButton>("attentionAsHeatmap").isChecked());

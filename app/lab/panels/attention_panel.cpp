@@ -4,8 +4,8 @@
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
-#include "app/lab/panels/picture_tools.h"
-#include "app/lab/panels/picture_views.h"
+#include "app/lab/controls/picture_tools.h"
+#include "app/lab/controls/picture_views.h"
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/empty_state.h"
@@ -420,19 +420,6 @@ void AttentionPanel::showLinks() {
     nameWords(query);
     showArcs();
     showWritten(query);
-}
-
-void AttentionPanel::nameWords(int query) {
-    const HeatmapFigure& head = heatmap_->figure();
-    const std::vector<QString>& labels = head.queryLabels();
-    const bool isKnown = query >= 0 && query < static_cast<int>(labels.size());
-    wordsTitle_->setText(
-        isKnown ? tr("%1 · query “%2”, token %3").arg(head.title, labels[static_cast<size_t>(query)]).arg(query)
-                : head.title);
-    wordsMeaning_->setText(
-        head.before
-            ? tr("The stronger the colour of a word, the larger the difference in its attention weight:")
-            : tr("The stronger the colour of a word, the larger the attention weight that the query gives it:"));
 }
 
 void AttentionPanel::updateEmptyTexts() {

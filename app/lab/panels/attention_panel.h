@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/figures/word_rows.h"
-#include "app/lab/panels/attention_settings.h"
+#include "app/lab/workbench/attention_settings.h"
 #include "app/lab/workbench/panel.h"
 #include "engine/models/written_picture.h"
 

@@ -3,8 +3,8 @@
 
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/focus_ring.h"
-#include "app/lab/panels/picture_tools.h"
-#include "app/lab/panels/picture_views.h"
+#include "app/lab/controls/picture_tools.h"
+#include "app/lab/controls/picture_views.h"
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/empty_state.h"

@@ -7,6 +7,8 @@
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/token_strip.h"
 
+#include <QLabel>
+
 // The rows and columns of the views of one head: tokens, or whole words in place of their pieces. Everything else
 // counts tokens.
 
@@ -75,6 +77,19 @@ std::optional<Cell> AttentionPanel::selectedPlace() const {
     const auto& cell = bench_.selection().cell;
     if (!cell) return {};
     return Cell{placeOf(cell->query, queryWords()), placeOf(cell->key, keyWords())};
+}
+
+void AttentionPanel::nameWords(int query) {
+    const HeatmapFigure& head = heatmap_->figure();
+    const std::vector<QString>& labels = head.queryLabels();
+    const bool isKnown = query >= 0 && query < static_cast<int>(labels.size());
+    wordsTitle_->setText(
+        isKnown ? tr("%1 · query “%2”, token %3").arg(head.title, labels[static_cast<size_t>(query)]).arg(query)
+                : head.title);
+    wordsMeaning_->setText(
+        head.before
+            ? tr("The stronger the colour of a word, the larger the difference in its attention weight:")
+            : tr("The stronger the colour of a word, the larger the attention weight that the query gives it:"));
 }
 
 } // namespace attn

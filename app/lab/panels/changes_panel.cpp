@@ -3,18 +3,18 @@
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
 #include "app/lab/common/icons.h"
-#include "app/lab/panels/answers.h"
-#include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/gate_slider.h"
-#include "app/lab/panels/pattern_editor.h"
-#include "app/lab/panels/snapshot_views.h"
+#include "app/lab/controls/answer_table.h"
+#include "app/lab/controls/gate_slider.h"
+#include "app/lab/controls/pattern_editor.h"
 #include "app/lab/widgets/choice_keys.h"
+#include "app/lab/widgets/front_watch.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/run_cells_view.h"
 #include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/site_box.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
+#include "app/lab/workbench/snapshot_views.h"
 #include "app/lab/workbench/workbench.h"
 #include "engine/analysis/continuation.h"
 #include "engine/analysis/text_tokens.h"
@@ -51,12 +51,6 @@ void restoreGates(Changes& changes, const QJsonArray& gates, const ModelInfo& mo
 
 constexpr size_t kMostCells = 256; ///< most tokens of a text that are shown
 constexpr int kCellTypingPauseMs = 300;
-
-bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b) {
-    return std::ranges::equal(a, b, [](const Intervention& x, const Intervention& y) {
-        return x.kind == y.kind && x.hook == y.hook && x.head == y.head;
-    });
-}
 
 } // namespace
 

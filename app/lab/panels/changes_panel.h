@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/panels/change_form.h"
+#include "app/lab/controls/change_form.h"
 #include "app/lab/workbench/panel.h"
 #include "engine/inference/changes.h"
 

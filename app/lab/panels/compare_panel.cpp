@@ -1,19 +1,19 @@
 #include "app/lab/panels/compare_panel.h"
 
-#include "app/lab/panels/answers.h"
-#include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/model_box.h"
-#include "app/lab/panels/other_picture_box.h"
-#include "app/lab/panels/snapshot_views.h"
+#include "app/lab/controls/answer_table.h"
+#include "app/lab/controls/model_box.h"
+#include "app/lab/controls/other_picture_box.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/front_watch.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/snapshot_views.h"
 
 #include <QComboBox>
 #include <QGridLayout>

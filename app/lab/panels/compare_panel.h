@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/lab/panels/second_run.h"
 #include "app/lab/workbench/panel.h"
+#include "app/lab/workbench/second_run.h"
 
 #include <array>
 

@@ -6,11 +6,11 @@
 #include "app/figures/token_label.h"
 #include "app/figures/vision_figures.h"
 #include "app/lab/panels/compare_panel.h"
-#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/snapshot_views.h"
 #include "engine/analysis/token_alignment.h"
 #include "engine/inference/pattern_divergence.h"
 

@@ -4,14 +4,15 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
-#include "app/lab/panels/answers.h"
-#include "app/lab/panels/prompt_suggestions.h"
-#include "app/lab/panels/snapshot_views.h"
+#include "app/lab/controls/prompt_suggestions.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/prompt_editor.h"
 #include "app/lab/widgets/token_chips.h"
+#include "app/lab/widgets/two_line_hint.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/answers.h"
 #include "app/lab/workbench/session_file.h"
+#include "app/lab/workbench/snapshot_views.h"
 #include "app/lab/workbench/undo_commands.h"
 #include "engine/attention/position/dependency_tree.h"
 
@@ -45,23 +46,6 @@ public:
     }
     QSize minimumSizeHint() const override {
         return {fontMetrics().horizontalAdvance(text()) + 2 * spacing::kGap, QPushButton::minimumSizeHint().height()};
-    }
-};
-
-/// A hint that has the height of two lines even with one, so that a longer one moves nothing below it.
-class TwoLineHint : public QLabel {
-public:
-    explicit TwoLineHint(const QString& id) {
-        setObjectName(id);
-        setTextFormat(Qt::PlainText);
-        setWordWrap(true);
-        setProperty("hint", true);
-    }
-    int heightForWidth(int width) const override {
-        return std::max(QLabel::heightForWidth(width), 2 * fontMetrics().lineSpacing());
-    }
-    QSize minimumSizeHint() const override {
-        return QLabel::minimumSizeHint().expandedTo({0, 2 * fontMetrics().lineSpacing()});
     }
 };
 

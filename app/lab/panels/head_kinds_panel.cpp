@@ -1,10 +1,10 @@
 #include "app/lab/panels/head_kinds_panel.h"
 
-#include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/head_table.h"
-#include "app/lab/panels/snapshot_views.h"
+#include "app/lab/controls/head_table.h"
+#include "app/lab/widgets/front_watch.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/snapshot_views.h"
 
 #include <QLabel>
 #include <QPushButton>

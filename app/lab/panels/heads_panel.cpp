@@ -2,8 +2,8 @@
 
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
-#include "app/lab/panels/gate_slider.h"
-#include "app/lab/panels/picture_views.h"
+#include "app/lab/controls/gate_slider.h"
+#include "app/lab/controls/picture_views.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/widget_makers.h"

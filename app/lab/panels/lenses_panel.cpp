@@ -2,13 +2,13 @@
 
 #include "app/figures/lens_answer.h"
 #include "app/figures/token_label.h"
-#include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
+#include "app/lab/widgets/front_watch.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/snapshot_views.h"
 
 #include <QComboBox>
 #include <QCoreApplication>

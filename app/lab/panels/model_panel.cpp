@@ -2,8 +2,8 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
+#include "app/lab/controls/patch_embedding_page.h"
 #include "app/lab/models/parameter_tree_model.h"
-#include "app/lab/panels/patch_embedding_page.h"
 #include "app/lab/widgets/long_words.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/side_by_side.h"

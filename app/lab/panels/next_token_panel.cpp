@@ -6,14 +6,14 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/models/candidate_model.h"
-#include "app/lab/panels/answers.h"
-#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/item_delegates.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/answers.h"
 #include "app/lab/workbench/hidden_words.h"
+#include "app/lab/workbench/snapshot_views.h"
 #include "app/lab/workbench/undo_commands.h"
 
 #include <QTreeView>

@@ -3,10 +3,10 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
-#include "app/lab/panels/answers.h"
 #include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/answers.h"
 
 #include <QTreeWidget>
 
@@ -14,6 +14,13 @@
 
 namespace attn {
 namespace {
+
+/// @return "4", or "3 to 24" if layers have different numbers of heads
+QString headsText(const ModelInfo& info) {
+    const int fewest = std::ranges::min(info.structure.sites, {}, &Site::heads).heads;
+    return fewest == info.heads ? QString::number(info.heads)
+                                : PictureClasses::tr("%1 to %2").arg(fewest).arg(info.heads);
+}
 
 constexpr size_t kMostClasses = 10;
 
@@ -35,6 +42,17 @@ QString knownClasses(const ModelInfo& info) {
                          : PictureClasses::tr("It knows %1 classes: %2."))
         .arg(info.classes)
         .arg(names.join(QStringLiteral(", ")));
+}
+
+QString describedModel(const ModelInfo& info) {
+    const QString shape = PictureClasses::tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 × %7 pixels.")
+                              .arg(shownText(info.name), QString::fromStdString(info.familyTitle))
+                              .arg(info.layers)
+                              .arg(headsText(info))
+                              .arg(info.grid.height)
+                              .arg(info.grid.width)
+                              .arg(info.patch);
+    return info.classes > 0 ? shape + ' ' + knownClasses(info) : shape;
 }
 
 PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)

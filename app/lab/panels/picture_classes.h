@@ -14,6 +14,8 @@ namespace attn {
 
 /// Names the classes that a model knows: "It knows 3 classes: circle, square, star."
 QString knownClasses(const ModelInfo& info);
+/// Names a vision model, its family, its shape and its classes.
+QString describedModel(const ModelInfo& info);
 
 /// The most probable classes of a picture, and what hidden patches or changes do to them.
 class PictureClasses : public Panel {

@@ -4,12 +4,12 @@
 #include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/panels/picture_classes.h"
-#include "app/lab/panels/picture_files.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/drawing_pad.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/picture_files.h"
 #include "engine/models/vision_source.h"
 
 #include <QCheckBox>
@@ -39,24 +39,6 @@ namespace {
 constexpr double kGrey = 0.5, kDark = 0.4; ///< brightness of pictures, from 0 to 1
 constexpr qsizetype kMostMeasured = 8;     ///< examples
 constexpr const char* kFolder = "folder:"; ///< in place of a picture's name: ask for a folder
-
-/// @return "4", or "3 to 24" if layers have different numbers of heads
-QString headsText(const ModelInfo& info) {
-    const int fewest = std::ranges::min(info.structure.sites, {}, &Site::heads).heads;
-    return fewest == info.heads ? QString::number(info.heads)
-                                : PictureInputPanel::tr("%1 to %2").arg(fewest).arg(info.heads);
-}
-
-QString textOf(const ModelInfo& info) {
-    const QString shape = PictureInputPanel::tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 × %7 pixels.")
-                              .arg(shownText(info.name), QString::fromStdString(info.familyTitle))
-                              .arg(info.layers)
-                              .arg(headsText(info))
-                              .arg(info.grid.height)
-                              .arg(info.grid.width)
-                              .arg(info.patch);
-    return info.classes > 0 ? shape + ' ' + knownClasses(info) : shape;
-}
 
 } // namespace
 
@@ -147,7 +129,7 @@ void PictureInputPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snaps
 void PictureInputPanel::showModel() {
     if (!snapshot_ || !snapshot_->model) return;
     const ModelInfo& model = *snapshot_->model;
-    QString text = textOf(model);
+    QString text = describedModel(model);
     if (snapshot_->shown) text.prepend(tr("%1 of ").arg(shownText(snapshot_->shown->title)));
     if (!task_.isEmpty()) text += '\n' + task_;
     if (brightness_ < kDark)

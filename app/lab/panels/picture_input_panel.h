@@ -1,9 +1,9 @@
 #pragma once
 
 #include "app/lab/bridge/background_task.h"
-#include "app/lab/panels/picture_files.h"
 #include "app/lab/workbench/panel.h"
 #include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/picture_files.h"
 #include "app/lab/workbench/workbench.h"
 #include "engine/core/failure.h"
 #include "engine/io/image.h"

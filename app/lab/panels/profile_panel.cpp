@@ -2,8 +2,8 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
-#include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/picture_views.h"
+#include "app/lab/controls/picture_views.h"
+#include "app/lab/widgets/front_watch.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"

@@ -2,8 +2,8 @@
 
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
+#include "app/lab/controls/start_comparison.h"
 #include "app/lab/models/run_list_model.h"
-#include "app/lab/panels/start_comparison.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"

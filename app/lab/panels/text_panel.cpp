@@ -3,15 +3,15 @@
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/token_text.h"
-#include "app/lab/panels/front_watch.h"
-#include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/front_watch.h"
 #include "app/lab/widgets/limited_editor.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/token_strip.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
+#include "app/lab/workbench/snapshot_views.h"
 
 #include <QCheckBox>
 #include <QComboBox>

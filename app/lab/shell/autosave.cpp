@@ -55,7 +55,7 @@ std::optional<SessionDocument> Autosave::load(const QString& path) const {
 
 void Autosave::setEnabled(bool isEnabled) {
     if (!isEnabled || !ownsFile_) return timer_.stop();
-    timer_.start();
+    if (!timer_.isActive()) timer_.start();
 }
 
 void Autosave::saveNow() {

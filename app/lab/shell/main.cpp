@@ -145,8 +145,8 @@ int run(int argc, char** argv) {
         QApplication::exit(0); // the training session saves when the window is destroyed
     });
     window.show();
-    if (!options.session.isEmpty()) window.openSession(options.session);
-    if (!options.lesson.isEmpty()) window.openLesson(options.lesson);
+    if (!options.session.isEmpty()) window.files().openSession(options.session);
+    if (!options.lesson.isEmpty()) window.lessons().open(options.lesson);
     return QApplication::exec();
 }
 

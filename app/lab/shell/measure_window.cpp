@@ -132,8 +132,8 @@ public:
         trigger("panel.attention");
         trigger("attentionHead");
         print("first opening: attention of a picture",
-              {timeOf([&] { window_.open("builtin:vit-shapes"); }, [&] { return bench_.snapshot()->answer != nullptr; },
-                      picture)});
+              {timeOf([&] { window_.files().open("builtin:vit-shapes"); },
+                      [&] { return bench_.snapshot()->answer != nullptr; }, picture)});
         rest();
         trigger("new");
         wait([&] { return !bench_.readsPictures() && bench_.snapshot()->sequence; });
@@ -256,7 +256,7 @@ public:
 
         trigger("panel.attention");
         trigger("attentionHead");
-        window_.open("builtin:vit-shapes");
+        window_.files().open("builtin:vit-shapes");
         wait([&] { return bench_.snapshot()->answer != nullptr; });
         drag(child<QSlider>("attentionOpacity"));
         child<QComboBox>("attentionView").setCurrentIndex(1);
@@ -333,7 +333,9 @@ private:
     }
     void rest() {
         runFor(kRestMs);
-        wait([&] { return window_.bridge().latest()->status.activity == Activity::Idle && !window_.isOpening(); });
+        wait([&] {
+            return window_.bridge().latest()->status.activity == Activity::Idle && !window_.files().isOpening();
+        });
     }
     static void type(QWidget& widget, QChar letter) {
         for (const QEvent::Type kind : {QEvent::KeyPress, QEvent::KeyRelease}) {

@@ -60,7 +60,7 @@ void takeScreenshotAndQuit(MainWindow& window, const QString& path) {
                              settle->stop();
                      });
     // Another model may take the place of what was asked for: that is not its picture.
-    QObject::connect(&window, &MainWindow::failureShown, settle, &quitWithError);
+    QObject::connect(&window.notices(), &Notices::failureShown, settle, &quitWithError);
     QTimer::singleShot(kTimeoutMs, &window, [] { quitWithError("the window showed no picture within a minute"); });
 }
 

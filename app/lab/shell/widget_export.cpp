@@ -3,6 +3,7 @@
 #include "app/figures/export_figure.h"
 #include "app/figures/web_page.h"
 #include "app/lab/widgets/figure_view.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/core/error.h"
 #include "engine/io/tensor_writer.h"
 
@@ -157,6 +158,17 @@ Export numbersExport(ExportNumbers numbers, Provenance from, const QString& path
         const std::vector<NumberArray> arrays = form ? form() : std::vector<NumberArray>{};
         return isStopped ? std::nullopt : writeArrays(arrays, from, path);
     };
+}
+
+void choosePath(QWidget& parent, const QString& title, const QString& filter, const QString& suffix,
+                std::function<void(const QString&)> chosen, const QString& suggested) {
+    auto* dialog = makeFileDialog(&parent, title, QFileDialog::AnyFile);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setNameFilter(filter);
+    dialog->setDefaultSuffix(suffix);
+    if (!suggested.isEmpty()) dialog->selectFile(suggested);
+    QObject::connect(dialog, &QFileDialog::fileSelected, &parent, std::move(chosen));
+    dialog->open();
 }
 
 } // namespace attn

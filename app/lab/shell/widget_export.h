@@ -57,4 +57,8 @@ Export numbersExport(ExportNumbers numbers, Provenance from, const QString& path
 /// A name for a file without a folder: parts joined by hyphens, without characters that file systems refuse.
 QString fileNameOf(const QStringList& parts, const QString& suffix);
 
+/// Asks for the path of a file to write without blocking the window.
+void choosePath(QWidget& parent, const QString& title, const QString& filter, const QString& suffix,
+                std::function<void(const QString&)> chosen, const QString& suggested = {});
+
 } // namespace attn

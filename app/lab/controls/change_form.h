@@ -1,0 +1,74 @@
+#pragma once
+
+#include "app/lab/workbench/workbench.h"
+#include "engine/inference/changes.h"
+
+#include <QObject>
+#include <QString>
+
+#include <span>
+#include <string>
+#include <vector>
+
+class QComboBox;
+class QFormLayout;
+class QLayout;
+class QLineEdit;
+class QSpinBox;
+
+namespace attn {
+
+/// Place of a change, in the order of the form's list.
+enum class ChangePlace : uint8_t { HeadOutput, AttentionOut, MlpOut, WholeLayer, Stream, Embedding };
+
+/// Sets the hook of a change to the one at a place. A whole layer gives two changes if the layer has an MLP.
+/// @param layer ignored for ChangePlace::Embedding
+/// @param hooks names of all hooks of the model
+std::vector<Intervention> changeAtPlace(ChangePlace place, const Site& site, Intervention change,
+                                        std::span<const std::string> hooks);
+
+/// Whether two changes, of as many hooks, differ at the most in their values.
+bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b);
+
+inline constexpr int kAmountSteps = 100; ///< steps of the amount slider
+
+/// Amount at a slider step: a share from 0 to 1, or the factor of a direction, from -4 to 4.
+float amountAt(int step, Intervention::Kind kind);
+int firstAmountStep(Intervention::Kind kind); ///< initial slider step: all of the value, or twice the direction
+QString amountText(float amount);
+
+class OtherPictureBox;
+
+/// The rows of the form of changes that choose the run whose values replace or steer: that of a text, or of a picture.
+class ChangeSource : public QObject {
+    Q_OBJECT
+
+public:
+    ChangeSource(QFormLayout& form, Workbench& bench, QWidget* parent);
+
+    /// Shows the rows that a kind of change needs for the open model.
+    void show(Intervention::Kind kind);
+    /// Sets the source of a change, whose kind is set.
+    void describe(Intervention& change) const;
+    /// Why a change of this kind cannot be added yet; empty: it can.
+    QString problem(Intervention::Kind kind) const;
+    /// The text whose run gives the value; empty: the prompt, or a picture.
+    QString text() const;
+
+signals:
+    void changed();
+    void entered(); ///< Return was pressed
+
+private:
+    bool isOther(Intervention::Kind kind) const; ///< the value comes from the other picture
+
+    Workbench& bench_;
+    QFormLayout& form_;
+    QLayout *textRow_, *pictureRow_;
+    QLineEdit *text_, *contrast_;
+    QSpinBox* token_;
+    OtherPictureBox* other_;
+    QComboBox* source_;
+};
+
+} // namespace attn

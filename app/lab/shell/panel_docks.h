@@ -1,0 +1,53 @@
+#pragma once
+
+#include "app/lab/workbench/panel.h"
+
+#include <QDockWidget>
+#include <QStringList>
+
+#include <map>
+#include <stdexcept>
+
+class QMainWindow;
+
+namespace attn {
+
+/// The panels of the window, each in a dock of its own. It deletes the docks.
+class PanelDocks : public QObject {
+    Q_OBJECT
+
+public:
+    PanelDocks(QMainWindow& window, Workbench& bench);
+    ~PanelDocks() override;
+
+    // By the id of the panel.
+    Panel& panel(const QString& id) const { return *panels_.at(id); }
+    QDockWidget& dock(const QString& id) const { return *docks_.at(id); }
+    QString title(const Panel& panel) const { return dock(panel.objectName()).windowTitle(); }
+    const std::map<QString, Panel*>& panels() const { return panels_; }
+    const std::map<QString, QDockWidget*>& docks() const { return docks_; }
+    /// The view of a panel, as session files keep it.
+    QJsonObject view(const QString& id) const { return panel(id).saveView(); }
+    void setView(const QString& id, const QJsonObject& view) const { panel(id).restoreView(view); }
+
+    /// The first panel of a type.
+    template <class Type> Type& the() const {
+        for (const auto& [id, dock] : docks_)
+            if (auto* found = dock->template findChild<Type*>()) return *found;
+        throw std::logic_error("the window has no such panel");
+    }
+    /// The panel that had the keyboard last; null: none.
+    Panel* focused() const { return focused_; }
+    /// Those that show nothing of pictures.
+    const QStringList& textPanels() const { return textPanels_; }
+    /// Those that show nothing of a model.
+    QStringList useless(const Snapshot& snapshot) const;
+
+private:
+    std::map<QString, Panel*> panels_;
+    std::map<QString, QDockWidget*> docks_;
+    QStringList textPanels_;
+    Panel* focused_ = nullptr;
+};
+
+} // namespace attn

@@ -1,0 +1,142 @@
+#include "app/lab/models/run_list_model.h"
+#include "engine/io/run_folder.h"
+#include "tests/lab/training_test.h"
+
+#include <cstdio>
+
+// What becomes of training runs: their names, the list, their animation.
+
+using namespace attn;
+using State = TrainingSnapshot::State;
+
+TEST_CASE("lab: the name of a run loses the step of a former moment when the views follow it again",
+          "[lab][training]") {
+    LabWindow lab;
+    setSmallRecipe(lab, 100'000);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && training(lab).step > 3; }));
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
+    REQUIRE(lab.settle());
+    const std::string example = lab.text(); // with its answer
+    lab.act("undo");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
+    lab.act("redo");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name.starts_with("reverse, step "); }));
+    CHECK(lab.waitFor([&] { return lab.snapshot().sequence && lab.text() == example; }, 10'000));
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown.has_value(); }));
+    CHECK(lab.snapshot().model->name == "reverse");
+}
+
+TEST_CASE("lab: runs are ticked, renamed, duplicated, deleted and brought back", "[lab][training]") {
+    LabWindow lab;
+    for (int i = 0; i < 2; ++i) {
+        setSmallRecipe(lab, 5);
+        lab.press(lab.action("trainPlay"));
+        REQUIRE(lab.waitFor([&] { return static_cast<int>(lab.window().workbench().runs().runs().size()) == i + 1; }));
+        // Not the end of the run before, which is on screen until this one has begun.
+        REQUIRE(lab.waitFor([&] {
+            return QString::fromStdString(training(lab).folder) == lab.window().workbench().runs().runs()[0].folder;
+        }));
+        REQUIRE(trainsToItsEnd(lab));
+    }
+    RunListModel& runs = lab.window().workbench().runs();
+    CHECK(runs.runs()[0].name == "reverse-2");
+    CHECK(runs.runs()[0].isShown);
+    runs.setShown(1, true);
+    lab.showPanel("curves");
+    // Training and validation of each.
+    REQUIRE(lab.waitFor([&] { return lossCurves(lab).size() == 4; }));
+    lab.showPanel("runs");
+    auto& table = lab.find<QTreeView>("runs");
+    CHECK(runs.setData(runs.index(1, 0), "first", Qt::EditRole));
+    CHECK(QDir(lab.folder() + "/runs/first").exists());
+    CHECK_FALSE(runs.setData(runs.index(0, 0), "other", Qt::EditRole)); // it is at hand
+    table.setCurrentIndex(runs.index(1, 0));
+    lab.click("deleteRun");
+    CHECK(runs.runs().size() == 1);
+    CHECK_FALSE(QDir(lab.folder() + "/runs/first").exists());
+    lab.window().workbench().undoStack().undo();
+    REQUIRE(runs.runs().size() == 2);
+    CHECK(QDir(lab.folder() + "/runs/first").exists());
+    CHECK(checkpoints((lab.folder() + "/runs/first").toStdString()).size() == 2);
+    // The run that was trained last is held by the trainer, whichever is at hand.
+    CHECK(runs.isInUse(lab.folder() + "/runs/reverse-2"));
+    table.setCurrentIndex(runs.index(0, 0));
+    lab.click("openRun");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().model->name == "first"; }));
+}
+
+TEST_CASE("lab: a run that trains is not moved while another is at hand", "[lab][training]") {
+    LabWindow lab;
+    setSmallRecipe(lab, 5);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    RunListModel& runs = lab.window().workbench().runs();
+    const QString first = runs.active();
+    setSmallRecipe(lab, 100'000);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 2 && training(lab).state == State::Training; }));
+    runs.setActive(first);
+    lab.showPanel("runs");
+    auto& table = lab.find<QTreeView>("runs");
+    table.setCurrentIndex(runs.index(0, 0));
+    CHECK(runs.runs()[0].folder != first);
+    CHECK_FALSE(lab.find<QPushButton>("deleteRun").isEnabled());
+    CHECK_FALSE(runs.setData(runs.index(0, 0), "moved", Qt::EditRole));
+}
+
+TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
+    LabWindow lab;
+    setSmallRecipe(lab, 10);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    const QString gif = lab.folder() + "/run.gif";
+    lab.window().exports().exportRun(gif);
+    REQUIRE(lab.waitFor([&] { return QFile::exists(gif) && QImageReader(gif).imageCount() == 3; })); // 0, 5, 10
+    QImageReader reader(gif);
+    const QImage first = reader.read(), second = reader.read();
+    CHECK(first.width() > 200);
+    CHECK(first != second);
+    auto& cancel = lab.find<QToolButton>("cancel");
+    REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }));
+    // Cancelled at once: no file is left.
+    lab.window().exports().exportRun(lab.folder() + "/none.gif");
+    REQUIRE(lab.waitFor([&] { return cancel.isVisible(); }));
+    QTest::mouseClick(&cancel, Qt::LeftButton);
+    REQUIRE(lab.waitFor([&] { return !cancel.isVisible(); }));
+    CHECK_FALSE(QFile::exists(lab.folder() + "/none.gif"));
+    lab.window().exports().exportRun(lab.folder() + "/run.png");
+    REQUIRE(lab.waitFor([&] { return QFile::exists(lab.folder() + "/run-000010.png"); }));
+}
+
+// Not a test: what following costs a run, and how long the window is deaf meanwhile. Run by name on a quiet machine.
+TEST_CASE("lab: measure the cost of views while training", "[.measure]") {
+    LabWindow lab;
+    lab.showPanel("train");
+    lab.showPanel("curves");
+    Recipe recipe = suggestedRecipe(taskNamed("sort"));
+    recipe.checkpointEvery = 25;
+    recipe.evaluateEvery = recipe.schedule.steps = 100'000;
+    lab.window().workbench().requestRecipe(recipe);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 20; }));
+    for (int round = 0; round < 8; ++round) {
+        const bool follows = round % 2 == 0;
+        lab.window().workbench().training().follow(follows);
+        const int64_t first = training(lab).step;
+        QElapsedTimer time, sinceBeat;
+        time.start();
+        sinceBeat.start();
+        qint64 longest = 0;
+        while (time.elapsed() < 8000) {
+            QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+            longest = std::max(longest, sinceBeat.restart());
+            QThread::msleep(1);
+        }
+        std::printf("%s: %.1f ms a step, longest turn of the event loop %lld ms\n", follows ? "followed" : "alone",
+                    static_cast<double>(time.elapsed()) / static_cast<double>(training(lab).step - first),
+                    static_cast<long long>(longest));
+    }
+}
