@@ -22,9 +22,8 @@ struct PlotFigure : Figure {
     };
     QString title, valueTitle, placeTitle;
     QString note{};           ///< shown if there are no lines
-    std::vector<int> lengths; ///< marks on an axis of places that doubles from mark to mark; empty: it runs evenly from
-                              ///< 0 to the last place
-    int marked = 0; ///< a place with a vertical line, such as the trained length; 0: none
+    std::vector<int> lengths; ///< marks on an axis that doubles from mark to mark; empty: an even axis from 0
+    int marked = 0;           ///< a place with a vertical line, such as the trained length; 0: none
     std::vector<Line> lines;
     double minimum = 0, maximum = 1; ///< ends of the axis of values; values outside are drawn at its edge
     bool isLogarithmic = false;      ///< the axis of values shows powers of ten; needs minimum > 0
