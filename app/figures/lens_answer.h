@@ -98,7 +98,7 @@ LensAnswer patchingAnswer(const PatchEffects& effects, const ModelStructure& str
                           const QString& source, std::vector<QString> tokens);
 /// The change for a cell of patchingAnswer(): patching one block at one token.
 /// @param row of the matrix  @param position token of that block's stream
-/// @param source as Intervention::text
+/// @param source text whose run gives the value
 Intervention patchOf(const PatchEffects& effects, const ModelStructure& structure, int row, int position,
                      const std::string& source);
 

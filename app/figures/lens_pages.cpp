@@ -95,13 +95,13 @@ LensAnswer showFormedPath(const AnalysisResult& result, const LensSubject& subje
                           ? LensText::tr("Both predict “%1”.").arg(subject.choiceName(found.best))
                           : LensText::tr("This run predicts “%1”; the formed path predicts “%2”.")
                                 .arg(subject.choiceName(found.best), subject.choiceName(found.bestFormed));
-    answer.bars.title = LensText::tr("Logits of the most likely predictions");
+    answer.bars.title = LensText::tr("Logits of the most probable predictions");
     answer.bars.placeTitle = subject.isPicture() ? LensText::tr("class") : LensText::tr("token");
     answer.bars.lines = {{LensText::tr("this run"), found.ownLogits},
                          {LensText::tr("formed path"), found.formedLogits}};
     answer.columns = {answer.bars.placeTitle, LensText::tr("logit of this run"),
                       LensText::tr("logit of the formed path"), LensText::tr("difference")};
-    answer.columnHelp = {LensText::tr("One of the most likely predictions"),
+    answer.columnHelp = {LensText::tr("One of the most probable predictions"),
                          LensText::tr("Its logit as this program computes it, with fused kernels and a cache"),
                          LensText::tr("Its logit from whole attention patterns, computed without shortcuts"),
                          LensText::tr("The first logit minus the second")};

@@ -73,7 +73,7 @@ PatchOverlayFigure writtenPictureFigure(const WrittenPicture& layout, std::span<
     for (int64_t nth = pixelsIn(layout, tokens); nth < layout.pixels(); ++nth)
         sums[static_cast<size_t>(layout.pixelOf(nth))] = std::numeric_limits<float>::quiet_NaN();
     figure.setValues(static_cast<int>(layout.rows), static_cast<int>(layout.columns), std::move(sums));
-    const bool writes = query >= 0 && query < layout.values(); // the last token of a picture writes no value
+    const bool writes = query >= 0 && query < layout.values(); // the last token of a picture writes nothing
     if (writes) figure.marked = static_cast<int>(layout.pixelOf(query / layout.channels));
     figure.title = writes ? WrittenPictureText::tr("Where the model looks to write %1").arg(nameOf(layout, query))
                           : WrittenPictureText::tr("The picture is complete.");

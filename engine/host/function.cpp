@@ -32,7 +32,7 @@ template <bool isSine> HWY_ATTR HWY_INLINE Vector wave(Vector x) {
     return hn::LoadU(Floats(), values);
 }
 
-/// Affine and Clamp have no value in Unary.
+/// Affine and Clamp are not in Unary.
 template <uint8_t kind> HWY_ATTR HWY_INLINE Vector unaryOf(Vector x) {
     const Vector zero = hn::Zero(Floats()), one = constant(1);
     switch (static_cast<Unary>(kind)) {

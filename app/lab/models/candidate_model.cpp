@@ -175,19 +175,19 @@ QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, in
     case TokenColumn:
         switch (readout_) {
         case TextReadout::MaskedToken:
-            return isHelp ? tr("A word that fits here; the likeliest is first") : tr("Hidden word");
+            return isHelp ? tr("A word that fits here; the most probable is first") : tr("Hidden word");
         case TextReadout::TextClass:
         case TextReadout::NextSentence:
             if (activation_ == ClassActivation::None)
                 return isHelp ? tr("A quantity that the model estimates; the largest is first") : tr("Quantity");
-            return isHelp ? tr("A class that the text may have; the likeliest is first") : tr("Class");
+            return isHelp ? tr("A class that the text may have; the most probable is first") : tr("Class");
         case TextReadout::TokenClass:
-            return isHelp ? tr("Each word of the text with its likeliest class") : tr("Word and class");
+            return isHelp ? tr("Each word of the text with its most probable class") : tr("Word and class");
         case TextReadout::Span:
-            return isHelp ? tr("A piece of the second text that may be the answer; the likeliest is first")
+            return isHelp ? tr("A piece of the second text that may be the answer; the most probable is first")
                           : tr("Answer");
         default:
-            return isHelp ? tr("A token that may come next; the likeliest is first") : tr("Next token");
+            return isHelp ? tr("A token that may come next; the most probable is first") : tr("Next token");
         }
     case ProbabilityColumn:
         if (activation_ == ClassActivation::None)

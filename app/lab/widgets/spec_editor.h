@@ -35,7 +35,7 @@ public:
     void setFailure(const QString& sentence);
 
 signals:
-    /// @param what the edited slot, for example "position"; quick edits of the same slot are one undo step
+    /// @param what the edited slot, for example "position"; quick changes of the same slot are one undo step
     void edited(const attn::AttentionSpec& spec, const QString& what);
 
 private:
