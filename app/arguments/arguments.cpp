@@ -27,7 +27,7 @@ std::pair<std::string, std::string> split(const std::string& name) {
     return {name.substr(0, space), name.substr(std::min(space + 1, name.size()))};
 }
 
-/// A variable's value as help shows its default; empty where it says nothing.
+/// A variable's value as the default in help; empty if help shows none.
 template <class T> std::string defaultOf(const T& value) {
     if constexpr (std::is_same_v<T, std::string>)
         return value;
@@ -163,7 +163,7 @@ Option& Command::added(const std::string& name, std::string help, CLI::Option* p
     option->help_ = std::move(help);
     option->parsed_ = parsed;
     option->isPositional_ = isPositional;
-    // An empty name, as of a variable that a script has not set, must not stand for "none given".
+    // An empty name, for example from an unset variable of a script, must not mean "not given".
     constexpr std::array<std::string_view, 3> kNames{"FILE", "DIR", "PATH"};
     if (parsed && std::ranges::find(kNames, option->value_) != kNames.end())
         parsed->check([](const std::string& given) { return std::string(given.empty() ? "the name is empty" : ""); });
@@ -288,7 +288,7 @@ std::optional<Reply> Command::parse(std::vector<std::string> arguments) {
         return Reply{fmt::format("{0}: {1}\nSee: {0} --help\n", chosen().path_, printableLines(withShortQuotes(what))),
                      kWrongArguments};
     };
-    std::ranges::reverse(arguments); // CLI11 takes them from the back
+    std::ranges::reverse(arguments); // CLI11 reads them from the back
     try {
         app_->parse(std::move(arguments));
     } catch (const CLI::CallForHelp&) {

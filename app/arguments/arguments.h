@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-// The command line of a program: what it takes, and its help. CLI11 reads the arguments, and only arguments.cpp sees
-// it.
+// The command line of a program and its help. CLI11 reads the arguments; only arguments.cpp includes it.
 
 namespace CLI {
 class App;
@@ -20,7 +19,7 @@ namespace attn::cli {
 
 struct HelpPage;
 
-/// An option or argument that a command takes. The calls describe it further; help shows what they say.
+/// An option or argument of a command. Its functions describe it further, and help shows the description.
 class Option {
 public:
     Option& required(bool isRequired = true);
@@ -28,11 +27,11 @@ public:
     Option& atLeast(double minimum);
     Option& above(double minimum);
     Option& choices(std::vector<std::string> choices);
-    /// What help shows as the default instead of the variable's value; empty: nothing.
+    /// The default that help shows instead of the variable's value; empty: help shows none.
     Option& defaultText(std::string text);
-    /// Takes several values between commas.
+    /// Accepts several values, separated by commas.
     Option& listed();
-    /// Takes exactly this many values.
+    /// Accepts exactly this many values.
     Option& expects(int count);
     Option& excludes(const Option& other);
     Option& needs(const Option& other);
@@ -42,18 +41,18 @@ private:
     friend class Command;
     /// "FILE (required; 1 to 5; default: 3)" after the help.
     std::string text() const;
-    /// Reads a number of the option. @return its mistake; empty: it is valid
+    /// Reads a number of the option. @return a description of the mistake; empty if it is valid
     template <class T> std::string read(const std::string& text, T& value) const;
 
     std::string name_, value_, help_, default_;
     std::vector<std::string> choices_;
-    std::string range_;                           ///< "1 to 5"; empty: all numbers that the variable holds
+    std::string range_;                           ///< "1 to 5"; empty if the variable's type is the only limit
     std::function<bool(double value)> isInRange_; ///< empty: as above
     bool isRequired_ = false, isHidden_ = false, isPositional_ = false;
     CLI::Option* parsed_ = nullptr;
 };
 
-/// What a program prints instead of running: help, its version, or what is wrong with its arguments.
+/// The output of a program that does not run: help, its version, or an error in its arguments.
 struct Reply {
     std::string text;
     int exitCode = 0; ///< 2: the arguments are wrong
@@ -74,22 +73,23 @@ public:
 
     /// An option with a value. @param name with its placeholder: "--out FILE"
     /// T: std::string, int, int64_t, uint64_t, float, double, and vectors of std::string and int. Whole numbers are
-    /// read in decimal and must fit the variable and the range; other numbers must also be finite.
+    /// decimal and must fit the variable and the range. Other numbers must be finite.
     template <class T> Option& option(const std::string& name, T& variable, std::string help);
     /// A positional argument. @param name "PATH", or "SPEC ..." for several; T as above
     template <class T> Option& argument(const std::string& name, T& variable, std::string help);
     Option& flag(const std::string& name, bool& variable, std::string help);
-    /// An option with a reader. @param read takes the text and returns its mistake; empty: it is valid
+    /// An option with its own reader. @param read receives the text and returns a description of the mistake; empty:
+    /// valid
     Option& textOption(const std::string& name, std::function<std::string(const std::string&)> read, std::string help);
     Option& numberOption(const std::string& name, std::function<void(double)> take, std::string help);
     Option& wholeNumberOption(const std::string& name, std::function<void(int64_t)> take, std::string help);
     Option& flagAction(const std::string& name, std::function<void()> act, std::string help);
 
-    void about(std::string paragraph); ///< of its help, below the usage
-    void list(std::string title, std::vector<std::pair<std::string, std::string>> rows); ///< of its help
+    void about(std::string paragraph); ///< adds a paragraph to the help, below the usage
+    void list(std::string title, std::vector<std::pair<std::string, std::string>> rows); ///< adds a list to the help
     void example(std::string commandLine);
     void seeAlso(std::vector<std::string> programs);
-    /// What run() does when this command was chosen. @param act gives the exit code
+    /// Sets the function that run() calls if this command was chosen. @param act returns the exit code
     void action(std::function<int()> act);
 
     /// Reads the arguments. @param arguments without the program's name  @return nothing if the program should run
@@ -104,11 +104,11 @@ private:
     Option& added(const std::string& name, std::string help, CLI::Option* parsed, bool isPositional);
     template <class T> Option& numeric(const std::string& name, std::function<void(const T&)> take, std::string help);
     const Command& chosen() const;                  ///< the innermost command that the arguments name
-    bool takesValue(const std::string& flag) const; ///< whether an option of it or of its commands has this name
-    std::vector<HelpPage> pages() const;            ///< its own, then those of all subcommands
+    bool takesValue(const std::string& flag) const; ///< whether it or a subcommand has this option
+    std::vector<HelpPage> pages() const;            ///< the page of this command, then those of all subcommands
 
     std::string path_, name_, summary_, group_;
-    std::unique_ptr<CLI::App> owned_; ///< the program has it, subcommands do not
+    std::unique_ptr<CLI::App> owned_; ///< set in the program, null in subcommands
     CLI::App* app_ = nullptr;
     std::vector<std::unique_ptr<Option>> options_;
     std::vector<std::unique_ptr<Command>> subcommands_;

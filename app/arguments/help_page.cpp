@@ -8,7 +8,7 @@ namespace attn::cli {
 namespace {
 
 constexpr size_t kColumns = 96;
-constexpr size_t kWidestName = 26; // a longer name stands on a line of its own
+constexpr size_t kWidestName = 26; // a longer name gets its own line
 
 /// Characters, not bytes, of UTF-8.
 size_t lengthOf(std::string_view text) {
@@ -59,7 +59,7 @@ std::string upperCase(std::string text) {
     return text;
 }
 
-/// Text as roff prints it: hyphens stay minus signs, and no line begins with a request.
+/// Text escaped for roff: hyphens become minus signs, and no line begins with a request.
 std::string roff(std::string_view text) {
     std::string result;
     for (const char c : text) {
@@ -75,7 +75,7 @@ std::string roff(std::string_view text) {
     return result.starts_with('.') ? "\\&" + result : result;
 }
 
-/// A name's words: those in capitals are placeholders and stand in italics, the others in bold.
+/// The words of a name: placeholders, which are in capitals, in italics and the others in bold.
 std::string roffName(std::string_view name) {
     std::string result;
     for (size_t begin = 0; begin < name.size();) {

@@ -15,7 +15,7 @@ struct HelpList {
     std::vector<Row> rows;
 };
 
-/// The help of one command as data: `--help` and the manual are written from it.
+/// The help of one command as data, from which `--help` and the manual are written.
 struct HelpPage {
     std::string path;                  ///< "attention-cli mask"
     std::string summary;               ///< "Draw, write or count an attention mask", without a full stop
@@ -27,9 +27,9 @@ struct HelpPage {
     std::vector<std::string> seeAlso;  ///< pages of the manual: "attention-lab"
 };
 
-/// The page as `--help` prints it, at most 96 columns wide whatever the terminal is.
+/// The page as `--help` prints it, at most 96 columns wide in any terminal.
 std::string plainText(const HelpPage& page);
-/// A page of the manual in roff: the program's page first, then those of its commands.
+/// A page of the manual in roff: first the program's page, then those of its commands.
 std::string manualOf(std::span<const HelpPage> pages);
 
 } // namespace attn::cli

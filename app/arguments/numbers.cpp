@@ -10,7 +10,7 @@
 namespace attn::cli {
 
 std::optional<double> finiteNumber(std::string_view text) {
-    std::istringstream stream{std::string(text)}; // not every standard library has std::from_chars for double
+    std::istringstream stream{std::string(text)}; // some standard libraries lack std::from_chars for double
     stream.imbue(std::locale::classic());
     double value = 0;
     if (!(stream >> std::noskipws >> value) || stream.peek() != std::istringstream::traits_type::eof()) return {};

@@ -20,7 +20,7 @@ constexpr int kFailed = 1;
 int runProgram(const std::string& program, const std::function<int()>& work) {
     int code = kFailed;
     std::string mistake;
-    std::error_code unwritten; // why output is lost, if it is
+    std::error_code unwritten; // the reason why output was lost, if it was
     try {
         code = work();
     } catch (const std::bad_alloc&) {

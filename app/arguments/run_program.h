@@ -5,8 +5,8 @@
 
 namespace attn::cli {
 
-/// Runs the work of a program. Exceptions, also those from memory that is short, become a sentence on standard error.
-/// @param work gives the exit code
+/// Runs the work of a program. Any exception, also one for lack of memory, becomes a sentence on standard error.
+/// @param work returns the exit code
 /// @return that code; 1 after an exception, or if standard output could not be written completely (a full disk)
 int runProgram(const std::string& program, const std::function<int()>& work);
 

@@ -11,7 +11,7 @@
 #include <functional>
 #include <span>
 
-// `ablate` and `patch`.
+// The commands `ablate` and `patch`.
 
 namespace attn::cli {
 namespace {
@@ -69,7 +69,7 @@ void printPatching(const Asked& asked, const PatchEffects& effects, bool isJson)
         "token is copied from the other run:\n",
         asked.targetText(effects.target), static_cast<double>(effects.own), static_cast<double>(effects.other),
         effects.hook);
-    const int width = asked.info().readsSource ? 10 : 7; // of a column: "Decoder L0", "L0"
+    const int width = asked.info().readsSource ? 10 : 7; // width of a column: "Decoder L0", "L0"
     fmt::print("{:16}", "");
     for (size_t block = 0; block < blocks; ++block)
         fmt::print(" {:>{}}", asked.info().structure.labelOf(effects.sites[block]), width);

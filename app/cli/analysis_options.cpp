@@ -64,7 +64,7 @@ void requireVision(const std::string& path) {
     try {
         openModelSource(path);
     } catch (const Error&) {
-        return; // opening it reports what is wrong
+        return; // opening the model reports the problem
     }
     throw Error({.what = "this model reads text, not pictures",
                  .where = path,
@@ -94,7 +94,7 @@ Asked::Asked(const AnalysisOptions& options, const char* command, const std::str
     : target_(options.target), against_(options.against) {
     if (!options.picture.image.empty()) {
         requireVision(options.model.path);
-        picture_ = options.picture.read(); // before a large model is loaded
+        picture_ = options.picture.read(); // reads it before a large model is loaded
         const std::optional<Image> other =
             from.empty() ? std::nullopt : std::optional(ImageOptions{.image = from, .asked = {}}.read());
         auto model = options.model.openVision(options.picture.asked);
@@ -110,7 +110,7 @@ Asked::Asked(const AnalysisOptions& options, const char* command, const std::str
     auto model = options.model.open(true);
     if (options.hasPrompt) input_ = options.prompt.encodeInput(*model);
     const Tokenizer* reads = model->info().readsSource ? model->sourceTokenizer() : model->tokenizer();
-    if (!from.empty() && reads) readText(*reads, from); // for its warning: the analysis reads it
+    if (!from.empty() && reads) readText(*reads, from); // only for its warning: the analysis reads the text
     model_ = std::move(model);
 }
 
@@ -180,7 +180,7 @@ nlohmann::json Asked::rowJson(size_t row) const {
 std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, const AnalysisContext& context,
                                             const Analysis& analysis) {
     using Clock = std::chrono::steady_clock;
-    constexpr std::chrono::seconds kBetweenLines{5}; // where there is no terminal whose line could change
+    constexpr std::chrono::seconds kBetweenLines{5}; // without a terminal no line can be updated
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
     Clock::time_point said = Clock::now();
     AnalysisContext reported = context;

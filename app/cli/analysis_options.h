@@ -14,45 +14,44 @@
 
 namespace attn::cli {
 
-/// The options of a subcommand that asks about a run: the model, its prompt or its picture, and the logit that is
-/// measured.
+/// The options of a subcommand that analyses a run: the model, its prompt or picture, and the logit to measure.
 struct AnalysisOptions {
     ModelOptions model;
     PromptOptions prompt;
     ImageOptions picture;
     std::string target, against;
-    bool hasPrompt = true; ///< false for a subcommand that chooses the text by itself
+    bool hasPrompt = true; ///< false if the subcommand chooses the text itself
 
     void addTo(Command& command); ///< all but the target
     void addTargetTo(Command& command);
 };
 
-/// A model with the text or the picture that a subcommand asks about.
+/// An open model with the input that a subcommand analyses.
 class Asked {
 public:
-    /// @param command its name, for hints  @param from another picture or text, whose values are copied; empty:
-    /// none
+    /// @param command its name, for hints  @param from another picture or text, from which values are copied; may be
+    /// empty
     /// @throws Error if the model cannot read such an input
     Asked(const AnalysisOptions& options, const char* command, const std::string& from = {});
 
     bool isText() const { return input_.isText(); }
-    bool hasClasses() const { return info().classes > 0; } ///< in place of tokens
+    bool hasClasses() const { return info().classes > 0; } ///< instead of tokens
     RunningModel& model() const { return *model_; }
     const ModelInfo& info() const { return model_->info(); }
     const Input& input() const { return input_; }
-    const Image& picture() const { return *picture_; } ///< as the file has it
+    const Image& picture() const { return *picture_; } ///< as stored in the file
 
-    LogitTarget target() const; ///< @throws Error naming what is no token or no class
-    /// The token or the class that a text names. @param option for messages
+    LogitTarget target() const; ///< @throws Error that names an unknown token or class
+    /// The token or class with this name. @param option for messages
     int choiceNamed(const std::string& text, const char* option) const;
 
-    /// Runs an analysis with its progress on standard error where that is a terminal.
+    /// Runs an analysis. Shows its progress on standard error if that is a terminal.
     template <class Result> std::shared_ptr<Result> run(const Analysis& analysis) const {
         return std::static_pointer_cast<Result>(runAny(analysis));
     }
     std::shared_ptr<AnalysisResult> runAny(const Analysis& analysis) const;
 
-    // Names for results.
+    // Names in results.
 
     std::string choice(int index) const; ///< a token or a class: its text between quotes, or its number
     nlohmann::json choiceJson(int index) const;
@@ -61,7 +60,7 @@ public:
     std::string rowName(size_t row) const; ///< a token of the source or of the text, "CLS", "patch 1, 3"
     nlohmann::json rowJson(size_t row) const;
     size_t firstPatch() const { return info().prefix.size(); } ///< the row of the first patch
-    size_t firstRow(int stream) const;                         ///< of a stream's rows, in a text: see TextRows
+    size_t firstRow(int stream) const;                         ///< of a stream, in a text: see TextRows
     std::string headName(int site, int head) const;            ///< "L2 H1", "Cross L0 H3"
 
 private:
@@ -72,7 +71,7 @@ private:
     std::string target_, against_;
 };
 
-/// Runs an analysis with its progress on standard error where that is a terminal.
+/// Runs an analysis. Shows its progress on standard error if that is a terminal.
 std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, const AnalysisContext& context,
                                             const Analysis& analysis);
 

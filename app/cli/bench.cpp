@@ -34,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// A model of GPT-2 small's shape with random parameters: speed does not depend on their values.
+/// A model of GPT-2 small's shape with random parameters. Its speed does not depend on their values.
 class RandomGpt2 : public ModelSource {
 public:
     RandomGpt2() {
@@ -79,8 +79,7 @@ private:
     std::vector<int> none_;
 };
 
-/// Runs a graph on random parameters, which lie on the device, and on positions, and gives the median seconds of a
-/// step.
+/// Runs a graph on random parameters on the device and on positions. @return the median seconds of a step
 double timeGraph(Device& device, const std::shared_ptr<Graph>& graph, const std::map<std::string, Tensor>& outputs,
                  int rounds) {
     TensorStore store(device);
@@ -115,7 +114,7 @@ double matmulGflops(Device& device, int64_t size) {
     return 2.0 * std::pow(static_cast<double>(size), 3) / timeGraph(device, graph, {{"y", y}}, 15) / 1e9;
 }
 
-/// Milliseconds of causal attention; with `hasBackward`, together with the gradients of q, k and v.
+/// Milliseconds of causal attention. With `hasBackward`, includes the gradients of q, k and v.
 double attentionMs(Device& device, bool hasBackward) {
     constexpr int64_t T = 2048, H = 8, D = 64;
     const auto graph = std::make_shared<Graph>();
@@ -135,9 +134,8 @@ double attentionMs(Device& device, bool hasBackward) {
     return timeGraph(device, graph, outputs, 5) * 1e3;
 }
 
-/// Gigabytes per second that all cores together read from memory: the best of several passes, for it is a limit. The
-/// memory is as large as GPT-2 small's weights and in pages of the same size, so that caches help neither more nor
-/// less.
+/// Gigabytes per second that all cores together read from memory: the best of several passes, because it is a limit.
+/// The memory is as large as GPT-2 small's weights and in pages of the same size, so that caches have the same effect.
 double readBandwidth() {
     std::vector<char> bytes;
     bytes.reserve(size_t{1} << 29);
@@ -150,7 +148,7 @@ double readBandwidth() {
         std::vector<std::jthread> readers;
         for (size_t core = 0; core < cores; ++core)
             readers.emplace_back([part = &bytes[core * share], share] {
-                // Reads every byte, with the processor's vector instructions; there is no 1.
+                // Reads every byte with vector instructions, because no byte is 1.
                 [[maybe_unused]] const void* volatile found = std::memchr(part, 1, share);
             });
         readers.clear(); // waits for them
@@ -159,7 +157,7 @@ double readBandwidth() {
     return static_cast<double>(share * cores) / shortest / 1e9;
 }
 
-/// Megabytes of weights that writing one token reads: all but the table of positions, of which it reads one row. The
+/// Megabytes of weights that are read to write one token: all but the table of positions, of which one row is read. The
 /// table of tokens is also the unembedding.
 double megabytesPerToken(const LanguageModel& model, const DecoderConfig& config) {
     const int64_t positions = config.context * storedRow(model.info().storage, config.modelWidth).bytes;
@@ -168,7 +166,7 @@ double megabytesPerToken(const LanguageModel& model, const DecoderConfig& config
 
 constexpr int kMeasured = 64; ///< tokens written after a text, 4 of them before the clock starts
 
-/// Tokens a second of writing `count` tokens, or as many as the context holds, after `length` others.
+/// Tokens per second when `count` tokens, or as many as the context holds, are written after `length` others.
 double decodeRate(LanguageModel& model, int count, int length = 1) {
     constexpr int kWarm = 4;
     count = std::min(count, model.capacity() - length - kWarm);
@@ -217,7 +215,7 @@ struct BenchOptions {
     int after = 0; ///< tokens before the profiled ones
 };
 
-/// Where the time of writing one token goes, by shader.
+/// Prints the time of each shader while one token is written.
 void printProfile(const BenchOptions& options, const DeviceChoice& device) {
     LanguageModel model(openModelSource(options.path), {.device = device, .profiles = true, .inspects = false});
     std::map<std::string, std::pair<int, double>> shaders;

@@ -43,7 +43,7 @@ int benchLongPattern(const BenchLongPatternOptions& options) {
 
     Measurements results(options.json, 62);
     results.setDevice(device);
-    const auto timed = [&](const LongPatternRegion& view) { // until it is drawn, and until it is exact
+    const auto timed = [&](const LongPatternRegion& view) { // the time to the first drawing, and to the exact one
         const ViewClock::time_point start = ViewClock::now();
         const auto since = [&] { return std::chrono::duration<double, std::milli>(ViewClock::now() - start).count(); };
         longPattern.show(view);
@@ -68,7 +68,7 @@ int benchLongPattern(const BenchLongPatternOptions& options) {
     timed({.level = 0, .rows = 1, .columns = options.size});
     const std::string map = fmt::format("{0} x {0} of {1} tokens", side, options.tokens);
     LongPatternRegion other = whole;
-    other.head = static_cast<int>(options.heads) - 1; // nothing has been computed for it
+    other.head = static_cast<int>(options.heads) - 1; // nothing has been computed for this head
     const auto [coarse, exact] = timed(other);
     results.add(map + ": coarse", coarse, "ms");
     results.add(map + ": largest, exact, normalisers included", exact, "ms");

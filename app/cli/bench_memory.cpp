@@ -17,7 +17,7 @@ struct BenchMemoryOptions {
     bool json = false;
 };
 
-/// A way to train layers, by what it keeps of them for the backward pass.
+/// A way to train layers: what it keeps for the backward pass.
 struct Way {
     const char* name;
     const char* attention;
@@ -36,7 +36,7 @@ int benchMemory(const BenchMemoryOptions& options) {
             recipe.settings.values["context"] = static_cast<double>(options.context);
             recipe.architecture = {.layers = depth, .heads = 4, .width = options.width, .attention = way.attention};
             const Trainer trainer(recipe, options.device);
-            // The gradients of the parameters are as many numbers in each way, and grow with depth.
+            // The parameters' gradients have the same size in each way, and grow with depth.
             const double gradients = 4.0 * static_cast<double>(trainer.parameterCount());
             results.add(fmt::format("{}, {} layers", way.name, depth),
                         (static_cast<double>(trainer.arenaBytes()) - gradients) / (1 << 20), "MiB");

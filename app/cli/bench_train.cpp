@@ -35,11 +35,11 @@ struct StepShape {
 };
 constexpr std::array kShapes{StepShape{"A", 2, 4, 64, 64, 32, 0, 7}, StepShape{"B", 4, 4, 128, 64, 12, 0, 7},
                              StepShape{"C", 6, 6, 384, 256, 8, 0, 3}, StepShape{"ViT", 4, 4, 64, 50, 64, 4, 5}};
-/// The arguments of the script that say what the model is.
+/// The arguments of the script that describe the model.
 using Sizes = std::array<int64_t, 7>;
 
 constexpr int kClasses = 10;
-constexpr int kTurns = 3, kWarmUpSteps = 2; ///< of which the first compiles kernels
+constexpr int kTurns = 3, kWarmUpSteps = 2; ///< the first turn compiles kernels
 
 struct BenchTrainOptions {
     DeviceChoice device;
@@ -100,7 +100,7 @@ std::string fastBlasFolder() {
     return {};
 }
 
-/// PyTorch's side of a comparison: a child process per turn, which reads its script from its standard input.
+/// PyTorch's side of a comparison. Each turn is a child process that reads its script from its standard input.
 class PyTorch {
 public:
     PyTorch(const std::string& python) : python_(python) {}

@@ -22,7 +22,7 @@ struct CaptureOptions {
 
 const std::string kPatterns = inEveryBlock("attn.hook_pattern");
 
-/// The hooks that are asked for, or the patterns, and the logits if the model has them.
+/// The hooks that the user asked for. By default, the patterns, and the logits if the model has them.
 template <class Model> std::string hooksOf(const CaptureOptions& options, const Model& model) {
     if (!options.hooks.empty()) return options.hooks;
     return std::ranges::count(model.info().hooks, "logits") > 0 ? kPatterns + ",logits" : kPatterns;
@@ -36,7 +36,7 @@ std::vector<CapturedHook> captureText(const CaptureOptions& options) {
     return hooks;
 }
 
-/// Writes the pixels of the picture as "patches", too.
+/// Also writes the pixels of the picture, as "patches".
 std::vector<CapturedHook> capturePicture(const CaptureOptions& options) {
     const Image image = options.picture.read();
     const auto model = options.model.openVision(options.picture.asked);

@@ -14,7 +14,7 @@ struct CommandEntry {
     void (*add)(Command& command); ///< options, examples and action
 };
 
-/// In the order of the program's help.
+/// All subcommands, in the order of the program's help.
 std::span<const CommandEntry> commandCatalogue();
 
 } // namespace attn::cli

@@ -25,13 +25,13 @@ struct ClassifyOptions {
     bool json = false;
 };
 
-/// A probability in percent; of a regression, the number.
+/// A probability in per cent, or the number of a regression.
 std::string shown(float said, ClassActivation activation) {
     const auto value = static_cast<double>(said);
     return activation == ClassActivation::None ? fmt::format("{:10.4f}", value) : fmt::format("{:6.2f} %", value * 100);
 }
 
-/// Says what the printed numbers are, unless they are probabilities that sum to 1.
+/// Explains the printed numbers, unless they are probabilities that sum to 1.
 void noteActivation(ClassActivation activation) {
     if (activation != ClassActivation::Softmax) fmt::print(stderr, "attention-cli: {}\n", meaningOf(activation));
 }

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// What the subcommands share. Each has a file of its own; catalogue.cpp lists them.
+// Code that several subcommands use. Each subcommand has its own file; catalogue.cpp lists them.
 
 class QSize;
 namespace attn {
@@ -41,7 +41,7 @@ struct ModelOptions {
     void addTo(Command& command);
     /// Opens the model, with progress on standard error when that is a terminal.
     std::unique_ptr<LanguageModel> open(bool inspects) const;
-    /// Opens a model that reads pictures. @param size at which it reads them; none: its own
+    /// Opens a model that reads pictures. @param size to which it scales them; none: its own
     std::unique_ptr<VisionModel> openVision(const std::optional<ImageSize>& size) const;
 
 private:
@@ -53,13 +53,13 @@ struct ImageOptions {
     std::string image;
     std::optional<ImageSize> asked; ///< empty: the model's own
 
-    /// @param isRequired false where a prompt may be given instead
+    /// @param isRequired false if a prompt may be given instead
     void addTo(Command& command, bool isRequired);
     /// @throws Error if the file cannot be read as a picture
     Image read() const;
 };
 
-/// Says on standard error that the tokens behind the last word of a tree have no position, if there are any.
+/// Reports on standard error how many tokens after the last word of a tree have no position, if any.
 /// @param end of the tree  @param length of the text, both in tokens
 void noteTokensBehindTree(int64_t end, int64_t length);
 
@@ -68,38 +68,40 @@ struct PromptOptions {
     std::optional<std::string> text, tokens, second, types, tree, source, sourceTokens;
 
     void addTo(Command& command);
-    /// Adds the options of encoders: the second text of a pair, and token types.
+    /// Adds the options for encoders: the second text of a pair, and token types.
     void addPairTo(Command& command);
-    /// Adds the option of models with positions in a tree.
+    /// Adds the option for models with positions in a tree.
     void addTreeTo(Command& command);
-    /// Adds the options of models that read a source and write a target.
+    /// Adds the options for models that read a source and write a target.
     void addSourceTo(Command& command);
     /// The tokens with their types and their source. @throws Error as encode()
     TextInput encodeInput(const LanguageModel& model) const;
-    /// The tree of the text as TextInput::parents; empty if none was given. @throws Error if the model reads none
+    /// The tree of the text as TextInput::parents; empty if none was given. @throws Error if the model has no tree
+    /// positions
     /// @param length of the text, in tokens
     std::vector<int> readTree(const LanguageModel& model, size_t length) const;
     /// The tokens of the source; empty for a model without an encoder. @throws Error as encode()
     std::vector<int> encodeSource(const LanguageModel& model) const;
-    /// The model's own example when neither was given; in a model that reads a source, a target that has just begun.
+    /// The tokens of the prompt. By default the model's own example, or the beginning of a target if the model reads a
+    /// source.
     /// @throws Error if the prompt is empty or needs a tokenizer that the model lacks
     std::vector<int> encode(const LanguageModel& model) const;
 };
 
-/// A text that the command line gives to a model, or a pair of texts, as tokens. Warns of what has no token, and of a
-/// second token for the beginning. @throws Error as Tokenizer::read()
+/// The tokens of a text from the command line, or of a pair of texts. Warns about characters without a token and about
+/// a second token for the beginning. @throws Error as Tokenizer::read()
 Encoding readText(const Tokenizer& tokenizer, const std::string& text,
                   const std::optional<std::string>& second = std::nullopt, bool addSpecialTokens = true);
 
 /// Adds --device and --kernels.
 void addDevice(Command& command, DeviceChoice& choice);
 void addJson(Command& command, bool& isJson);
-/// Prints JSON. Bytes that are not UTF-8, as in the name of a folder, become U+FFFD.
+/// Prints JSON. Bytes that are not UTF-8, for example in folder names, become U+FFFD.
 void print(const nlohmann::json& json);
-/// "light", "dark" or "projector"; light for anything else.
+/// "light", "dark" or "projector". Any other key gives light.
 FigureTheme themeFromKey(const std::string& key);
-/// Writes a figure at `size` in logical pixels, in the format of the path's ending. @throws Error
-/// @param theme for themeFromKey
+/// Writes a figure in the format of the path's ending. @throws Error
+/// @param size in logical pixels  @param theme a key for themeFromKey()
 void writeFigure(const Figure& figure, const QSize& size, const std::string& path, const std::string& theme = "light");
 
 } // namespace attn::cli

@@ -17,9 +17,9 @@ namespace attn::cli {
 namespace {
 
 constexpr std::array<int64_t, 4> kLengths{512, 1024, 2048, 4096};
-constexpr int kRounds = 2; // another program may slow one down
+constexpr int kRounds = 2; // another program may slow one round down
 
-/// The least of the medians of some rounds, in milliseconds.
+/// The smallest median of several rounds, in milliseconds.
 double timeOf(Device& device, const AttentionSpec& spec, const AttentionSizes& sizes) {
     double least = std::numeric_limits<double>::infinity();
     for (int round = 0; round < kRounds; ++round)
@@ -34,7 +34,7 @@ int costOfParts(Device& device, int64_t width, const std::string& out) {
     fmt::print("{:14} {:20} {:>10} {:>10} {:>10} {:>10}  operations      time\n", "slot", "part", "512: ms", "1024: ms",
                "2048: ms", "4096: ms");
     for (const Part* part : partCatalogue()) {
-        if (isOfBlock(*part)) continue; // runs beside an attention, never by itself
+        if (isOfBlock(*part)) continue; // it runs beside an attention, never alone
         std::vector<std::pair<double, double>> times, operations;
         fmt::print("{:14} {:20}", nameOf(part->slot), part->id);
         table += fmt::format("{}\t{}", nameOf(part->slot), part->id);
@@ -43,7 +43,7 @@ int costOfParts(Device& device, int64_t width, const std::string& out) {
             const AttentionSpec spec = specOfPart(*part, tokens);
             try {
                 times.emplace_back(tokens, timeOf(device, spec, sizes));
-            } catch (const Error&) { // too long for the device's memory
+            } catch (const Error&) { // its length needs more memory than the device has
                 if (times.size() < 2) throw;
                 fmt::print(" {:>10}", "-");
                 table += "\t-";

@@ -17,7 +17,7 @@ struct DetectOptions {
     AnalysisOptions asked{.hasPrompt = false};
     bool json = false;
     std::vector<int> like; ///< layer and head that others are compared with; empty: none
-    std::string in;        ///< model whose heads are compared with it; empty: the same
+    std::string in;        ///< model whose heads are searched; empty: the same model
     double cluster = 0;    ///< least similarity within a group; 0: no groups
 };
 

@@ -22,7 +22,7 @@ struct ExtrapolateOptions {
     int64_t layers = 2, heads = 4, width = 64, batch = 16;
     double rate = 3e-3;
     uint64_t seed = 0;
-    int last = 16; ///< of a text: targets at the end of a row that count
+    int last = 16; ///< for a text: number of targets at the end of a row that count
 };
 
 /// The attentions that are compared when none is named.
@@ -36,7 +36,7 @@ struct Plan {
     std::vector<int> lengths;
     int trained;
     std::string unit;
-    int64_t steps; ///< unless --steps says otherwise
+    int64_t steps; ///< the default of --steps
 };
 
 Plan planOf(const ExtrapolateOptions& options) {

@@ -21,7 +21,7 @@
 namespace attn::cli {
 namespace {
 
-constexpr int kTokens = 200; ///< to write, unless a picture says how many
+constexpr int kTokens = 200; ///< the default; a picture determines its own number
 
 struct GenerateOptions {
     ModelOptions model;
@@ -35,7 +35,7 @@ struct GenerateOptions {
     std::string picture; ///< PNG file; empty: none
 };
 
-/// How tokens are chosen: what the command line says, and otherwise what the model's folder says.
+/// How tokens are chosen: by the command line, and otherwise by the model's folder.
 struct HowToWrite {
     Sampling sampling{.greedy = false};
     BeamSettings beam{.width = 0}; ///< width 0: no beam search
@@ -49,7 +49,7 @@ HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rul
         if (!isChosen && rules.choice->beams > 1) how.beam.width = rules.choice->beams;
         how.beam.lengthPenalty = rules.choice->lengthPenalty;
         how.beam.stopsEarly = rules.choice->stopsEarly;
-        if (draws) { // limits of the folder hold where it draws tokens itself
+        if (draws) { // the folder's limits apply only if it samples
             if (how.sampling.greedy) how.sampling = {.repetitionPenalty = how.sampling.repetitionPenalty};
             how.sampling.greedy = false;
         }
@@ -86,12 +86,12 @@ HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rul
     return how;
 }
 
-/// The logits of written tokens beside those of the formed path.
+/// The logits of written tokens compared with those of the formed path.
 struct FormedCheck {
     double largestDifference = 0, largestLogit = 0;
-    int tokens = 0, sameChoice = 0; ///< tokens compared, and those of which both rate the same one highest
+    int tokens = 0, sameChoice = 0; ///< tokens compared, and those for which both rate the same token highest
 };
-/// @param written logits before each written token, the first of which follows `promptLength` tokens
+/// @param written logits before each written token; the first is the token after `promptLength` tokens
 FormedCheck compareWithFormed(LanguageModel& model, const std::vector<std::vector<float>>& written,
                               size_t promptLength) {
     FormedCheck check;
@@ -111,7 +111,7 @@ FormedCheck compareWithFormed(LanguageModel& model, const std::vector<std::vecto
     return check;
 }
 
-/// Writes the picture in a text as a PNG file with one pixel for each of the picture's.
+/// Writes the picture in a text as a PNG file of the same size.
 void writePicture(const GenerateOptions& options, const LanguageModel& model, const std::vector<int>& tokens) {
     if (options.picture.empty()) return;
     const Image picture = pictureIn(*model.config().picture, tokens);
@@ -119,7 +119,7 @@ void writePicture(const GenerateOptions& options, const LanguageModel& model, co
         throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
 }
 
-/// Writes the best hypothesis of a beam search after the tokens that the model holds.
+/// Writes the best hypothesis of a beam search after the tokens in the model.
 /// @param most tokens to write
 int generateByBeam(const GenerateOptions& options, BeamSettings settings, LanguageModel& model, int most) {
     settings.maxTokens = most;
@@ -198,7 +198,7 @@ int generate(const GenerateOptions& options) {
     const size_t fullLength = std::min(promptLength + static_cast<size_t>(most), capacity + 1);
     std::optional<StreamDecoder> decoder;
     if (tokenizer != nullptr) decoder.emplace(*tokenizer, true);
-    const bool isTerminal = isatty(STDOUT_FILENO) == 1; // which a model's tokens must not steer
+    const bool isTerminal = isatty(STDOUT_FILENO) == 1; // a model's tokens must not control a terminal
     const auto write = [&](const std::string& text) { fmt::print("{}", isTerminal ? printableLines(text) : text); };
     size_t shown = 0;
     const auto show = [&] {
@@ -214,7 +214,7 @@ int generate(const GenerateOptions& options) {
     const auto start = Clock::now();
     model->feed(tokens);
     const double prefillSeconds = std::chrono::duration<double>(Clock::now() - start).count();
-    show(); // what the model does not take is refused before anything is printed
+    show(); // reports a refused input before anything is printed
     const auto decodeStart = Clock::now();
     std::string end = "max-tokens";
     nlohmann::json steps = nlohmann::json::array();

@@ -38,7 +38,7 @@ struct LensInput {
     size_t firstOfText() const { return asked.isText() ? asked.input().source().size() : 0; }
 };
 
-/// The most likely choices of a row, as JSON. @param text to which they are added
+/// The most probable choices of a row, as JSON. @param text receives them in words
 Json choicesOf(const LensInput& input, const LogitLens& lens, const LogitLens::Stage& stage, int row,
                std::string& text) {
     Json choices = Json::array();
@@ -55,7 +55,7 @@ Json choicesOf(const LensInput& input, const LogitLens& lens, const LogitLens::S
     return choices;
 }
 
-/// The predictions after each layer for one token. Of a picture, there is one prediction, and no token.
+/// Prints the predictions after each layer for one token. A picture has one prediction and no token.
 void printStages(const LensInput& input, const LogitLens& lens, int token, Json& rows) {
     for (const LogitLens::Stage& stage : lens.stages) {
         std::string says;
@@ -118,13 +118,13 @@ void attribution(const LensInput& input) {
                    static_cast<double>(found->logit));
 }
 
-/// Numbers for each row of the input.
+/// A number for each row of the input.
 struct Column {
     const char* name;
     std::vector<float> values; ///< empty: not computed
 };
 
-/// Prints one or two numbers for each row. @param first row of the input that has numbers
+/// Prints one or two numbers for each row. @param first input row with numbers
 void byRow(const LensInput& input, const Column& a, const Column& b, Json json, size_t first = 0) {
     if (!input.options.json) fmt::print("{:>20} {:>20}\n", a.name, b.values.empty() ? "" : b.name);
     Json rows = Json::array();

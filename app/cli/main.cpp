@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_DFL); // `attention-cli generate ... | head` ends quietly
-    std::signal(SIGXFSZ, SIG_IGN); // what a limit on the size of files forbids fails with its reason, as on a full disk
+    std::signal(SIGXFSZ, SIG_IGN); // writing beyond a limit on file sizes fails with an error, like a full disk
     attn::cli::Command program("attention-cli", "Run, inspect and measure transformers without a display",
                                ATTN_VERSION);
     for (const attn::cli::CommandEntry& entry : attn::cli::commandCatalogue())

@@ -12,7 +12,7 @@ class Device;
 
 namespace attn::cli {
 
-/// What `bench` measures: a line for each as it comes, or all of them as JSON at the end.
+/// The results of `bench`: a line for each as it comes, or all of them as JSON at the end.
 class Measurements {
 public:
     /// @param nameWidth characters of the column of names
@@ -28,7 +28,7 @@ private:
     std::shared_ptr<nlohmann::json> json_; ///< never null
 };
 
-/// The median of measurements; of an even number, the larger of the two in the middle.
+/// The median of measurements. Of an even number, the larger of the middle two.
 /// @param values at least one
 double median(std::vector<double> values);
 

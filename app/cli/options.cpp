@@ -21,7 +21,7 @@
 namespace attn::cli {
 namespace {
 
-/// A model with its warnings and its progress on standard error.
+/// Loads a model. Writes its warnings and progress to standard error.
 template <class Model, class Source, class Options, class... More>
 std::unique_ptr<Model> loaded(Source source, const Options& options, More... more) {
     const bool showsProgress = isatty(STDERR_FILENO) == 1;
@@ -72,7 +72,7 @@ std::string noTokenizer(const LanguageModel& model) {
                                                  : "this model's tokenizer cannot be read";
 }
 
-/// Stores what an option was given.
+/// Stores the value of an option.
 auto into(std::optional<std::string>& variable) {
     return [&variable](const std::string& given) {
         variable = given;
@@ -253,7 +253,7 @@ std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
     const auto isSpecial = [&](int id) { return model.tokenizer()->isSpecial(id); };
     const bool isBlank = isEncoder(model.config()) && !tokens && text &&
                          text->find_first_not_of(" \t\r\n") == std::string::npos &&
-                         std::ranges::all_of(ids, isSpecial); // an encoder adds tokens of its own
+                         std::ranges::all_of(ids, isSpecial); // an encoder adds its own tokens
     if (ids.empty() || isBlank)
         throw Error({.what = "the prompt is empty",
                      .where = tokens ? "--tokens" : "--prompt",

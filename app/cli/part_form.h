@@ -7,7 +7,7 @@
 
 namespace attn::cli {
 
-/// A part as a composition writes it, with names in place of its numbers: "window(w)", "permuted_blocks(b, order...)".
+/// A part in the notation of compositions, with names instead of numbers: "window(w)", "permuted_blocks(b, order...)".
 inline std::string partForm(const Part& part) {
     std::string form(part.id);
     for (size_t i = 0; i < part.params.size(); ++i) form += (i == 0 ? "(" : ", ") + std::string(part.params[i].id);
@@ -15,7 +15,7 @@ inline std::string partForm(const Part& part) {
     return form;
 }
 
-/// A composition, or the JSON file of one. @throws Error naming what is wrong with it
+/// Reads a composition, or a JSON file with one. @throws Error that describes the mistake
 AttentionSpec readSpec(const std::string& specOrFile);
 
 } // namespace attn::cli

@@ -19,7 +19,7 @@
 namespace attn::cli {
 
 AttentionSpec readSpec(const std::string& specOrFile) {
-    std::error_code error; // such as a composition that is longer than a file name may be
+    std::error_code error; // for example, a composition longer than a file name may be
     if (std::filesystem::is_regular_file(specOrFile, error) || specOrFile.ends_with(".json")) {
         const nlohmann::json json = readJsonFile(specOrFile);
         try {
@@ -37,7 +37,7 @@ bool isInSpec(const Part& part) {
     return part.slot == Slot::Mask || std::ranges::find(kSpecSlots, part.slot) != kSpecSlots.end();
 }
 
-/// How a model writes that has the part and otherwise defaults, under a causal mask where the part can be causal.
+/// How a model writes with this part and otherwise defaults, under a causal mask if the part can be causal.
 std::string writingOf(const Part& part) {
     constexpr int64_t kContext = 64, kWidth = 16;
     AttentionSpec spec;

@@ -31,7 +31,7 @@ int perplexity(const PerplexityOptions& options) {
             throw Error({.what = "the text is given twice",
                          .where = "--text",
                          .hint = "give only one of --text, --prompt and --tokens"});
-        constexpr uint64_t kMostBytes = uint64_t{64} << 20; // hours of scoring
+        constexpr uint64_t kMostBytes = uint64_t{64} << 20; // larger texts would take hours
         prompt.text = readGivenText(options.file, kMostBytes);
         if (prompt.text->empty())
             throw Error({.what = "the file is empty", .where = options.file, .hint = "choose a file with some text"});
@@ -71,14 +71,14 @@ int perplexity(const PerplexityOptions& options) {
     return kDone;
 }
 
-// storage: the same text with the weights in fewer bits ------------------------------------------------------------
+// storage: compares storages of the weights on the same text -------------------------------------------------------
 
 struct StorageOptions {
     AnalysisOptions asked;
     bool json = false;
 };
 
-/// The head whose pattern changes most, as "L3 H1, 0.0120 bits"; empty if there are no patterns.
+/// The head whose pattern differs most, as "L3 H1, 0.0120 bits"; empty if there are no patterns.
 std::string mostChanged(const Asked& asked, const StorageEffects::Effect& effect) {
     double most = -1;
     std::string text;
@@ -110,7 +110,7 @@ int storage(const StorageOptions& options) {
         print(rows);
         return kDone;
     }
-    // Perplexity is the prediction of a text's own tokens: a picture has none.
+    // A picture has no tokens whose perplexity could be measured.
     fmt::print("{:<8} {:>9} {:>10} {:>13} {:>15} {:>11}  {}\n", "storage", "MiB",
                asked.isText() ? "tokens/s" : "pictures/s", asked.isText() ? "perplexity" : "classes, bits",
                "largest change", "divergence", "most changed pattern");
@@ -121,12 +121,12 @@ int storage(const StorageOptions& options) {
     for (const StorageEffects::Effect& effect : found->effects)
         fmt::print("{:<8} {:>9.1f} {:>10} {:>13} {:>15} {:>11.5f}  {}\n", storageName(effect.storage),
                    static_cast<double>(effect.parameterBytes) / (1 << 20),
-                   effect.perSecond > 0 ? fmt::format("{:.0f}", effect.perSecond) : "–", // a model that keeps no cache
+                   effect.perSecond > 0 ? fmt::format("{:.0f}", effect.perSecond) : "–", // no rate without a cache
                    asked.isText() ? (std::isnan(effect.perplexity) ? "–" : fmt::format("{:.3f}", effect.perplexity))
                    : std::isnan(effect.predictionDivergence) ? "–"
                                                              : fmt::format("{:.5f}", effect.predictionDivergence),
                    asked.info().activation == ClassActivation::None
-                       ? fmt::format("{:.4f}", effect.largestChange) // of a number, not of a probability
+                       ? fmt::format("{:.4f}", effect.largestChange) // change of a number, not of a probability
                        : fmt::format("{:.2f} %", static_cast<double>(effect.largestChange) * 100),
                    effect.meanDivergence(), effect.storage == Storage::F32 ? "" : mostChanged(asked, effect));
     return kDone;

@@ -40,8 +40,8 @@ int wholeNumber(std::string_view text) {
     return numbers && numbers->size() == 1 && numbers->front() >= 0 ? static_cast<int>(numbers->front()) : -1;
 }
 
-/// Reads the query: "cls", "mean", "7" or "2,5" (row, column). Empty: CLS if the model has one, else the mean.
-/// @throws Error naming the valid ones
+/// Reads the query: "cls", "mean", "7" or "2,5" (row, column). If empty, CLS or else the mean.
+/// @throws Error that names the valid queries
 void readQuery(VisionLook& look, const std::string& text, const ModelInfo& info) {
     const bool hasCls = !info.prefix.empty() && info.prefix.front() == "CLS";
     if (hasCls && (text.empty() || text == "cls")) return;
@@ -72,7 +72,7 @@ std::vector<QString> labelsOf(std::span<const int> ids, const Tokenizer* tokeniz
     return labels;
 }
 
-/// Those of the text; those of the source, if the rows of a stream are its.
+/// The labels of a text, or of the source if the stream's rows belong to it.
 std::vector<QString> labelsOf(const Asked& asked, int stream = -1) {
     const auto& model = static_cast<const LanguageModel&>(asked.model());
     if (model.info().readsSource && stream == 0) return labelsOf(asked.input().source(), model.sourceTokenizer());

@@ -43,7 +43,7 @@ void requestStop(int) { stopRequested = 1; }
 /// Asks the training to save and end when the user or the system stops the program or when its terminal is closed.
 void stopOnSignals() {
     handleSignals({SIGINT, SIGTERM, SIGHUP}, requestStop);
-    std::signal(SIGPIPE, SIG_IGN); // the reader of the progress may be gone; what matters is in the folder
+    std::signal(SIGPIPE, SIG_IGN); // even without a reader of the progress, the folder is complete
 }
 
 /// Prints progress. A terminal that was closed must not end the training.
@@ -60,7 +60,7 @@ struct TrainOptions {
     std::vector<std::string> values;                  // "id=number" of the task
 };
 
-/// @throws Error saying why a path is no training run, if it is none
+/// @throws Error with the reason if the path is no training run
 void requireRun(const std::string& path, const fs::path& recipe) {
     std::error_code error;
     if (fs::exists(recipe, error)) return;
@@ -76,7 +76,7 @@ void requireRun(const std::string& path, const fs::path& recipe) {
            "name the folder of a training run, one of its checkpoints, or a model that was trained with Attention Lab");
 }
 
-/// The values of the task, as --set names them. @throws Error
+/// The values of the task from --set. @throws Error
 std::map<std::string, double> taskValues(const TrainOptions& options) {
     std::map<std::string, double> values;
     for (const std::string& value : options.values) {
@@ -91,7 +91,7 @@ std::map<std::string, double> taskValues(const TrainOptions& options) {
     return values;
 }
 
-/// @throws Error if options ask for another recipe than that of the training run which they continue
+/// @throws Error if the options differ from the recipe of the training run that they continue
 void requireSame(const TrainOptions& options, const nlohmann::json& kept) {
     const auto refuse = [](std::string_view option, const std::string& has) {
         throw Error(
@@ -125,7 +125,7 @@ Recipe recipeOf(const TrainOptions& options) {
     const auto asksForModel = [&](const RecipeField& field) {
         return (field.describesModel || field.id == "attention") && options.fields.contains(field.id);
     };
-    if (startsElsewhere) { // the file describes another model
+    if (startsElsewhere) { // because the file describes another model
         for (const RecipeField& field : recipeFields())
             if (field.describesModel) json.erase(field.id);
         json["attention"] = "";
@@ -173,22 +173,22 @@ void printEvaluation(const Trainer& trainer, const Evaluation& evaluation, std::
         fmt::print("  {}: exact match {:.2f} % of {}\n", printable(name), matches.share() * 100, matches.examples);
 }
 
-/// Prints how well targets are written from their sources alone, each to its own end.
+/// Prints BLEU of targets that the model writes from their sources alone, each up to its own end.
 void printBleu(Trainer& trainer, Split split, std::string_view name) {
     if (!trainer.task().hasSource) return;
     constexpr int64_t kMost = 256;
     const auto count = static_cast<int>(std::min(kMost, exampleCount(trainer, split)));
     const Bleu bleu = translationQuality(trainer, split, count);
-    if (bleu.precisions.back() > 0) // else no target has four words, and the score is 0 by definition
+    if (bleu.precisions.back() > 0) // otherwise no target has four words, and the score is 0 by definition
         fmt::print("{} BLEU {:.2f} of {}\n", name, bleu.score, count);
 }
 
-/// Prints what the fields of tags and of answers measure, besides the share of right targets.
+/// Prints scores of spans, the usual measure for tags and answers, besides the fraction of right targets.
 void printSpans(Trainer& trainer, Split split, std::string_view name) {
     const auto count = static_cast<int>(exampleCount(trainer, split));
     if (trainer.task().readout == TextReadout::TokenClass) {
         const SpanScore score = spanScore(trainer, split, count);
-        if (score.all + score.found > 0) // classes that are no tags of spans have none
+        if (score.all + score.found > 0) // classes that are no tags have no spans
             fmt::print("{} spans: precision {:.2f} %, recall {:.2f} %, F1 {:.2f} % of {}\n", name,
                        score.precision() * 100, score.recall() * 100, score.f1() * 100, score.all);
     }
@@ -221,7 +221,7 @@ std::string batchText(const Trainer& trainer) {
                              : fmt::format("{} x {} tokens", rows, sequencesOf(trainer)->instance().contextLength());
 }
 
-/// "81920 parameters"; of a model that is trained further "5120 trained parameters (0.57 % of the model's 890624)".
+/// "81920 parameters"; after a start from a model "5120 trained parameters (0.57 % of the model's 890624)".
 std::string parameterText(const Trainer& trainer) {
     const int64_t trained = trainer.parameterCount(), all = trainer.modelParameterCount();
     if (trainer.recipe().start.model.empty()) return fmt::format("{} parameters", trained);
@@ -229,7 +229,7 @@ std::string parameterText(const Trainer& trainer) {
                        100 * static_cast<double>(trained) / static_cast<double>(all), all);
 }
 
-/// Prints how training has changed the attention's matrices, for a model that it started from.
+/// Prints how training changed the attention's matrices, if it started from a model.
 void printChanges(const Trainer& trainer, const std::string& folder) {
     const std::string& start = trainer.recipe().start.model;
     if (start.empty()) return;
@@ -245,7 +245,7 @@ void printChanges(const Trainer& trainer, const std::string& folder) {
     }
 }
 
-/// How wide the windows of a stage are.
+/// The width of the windows in a stage.
 std::string windowText(int64_t divisor) {
     return divisor == 1 ? "windows have their full width" : fmt::format("windows have 1/{} of their width", divisor);
 }
@@ -266,7 +266,7 @@ int train(const TrainOptions& options) {
     for (const std::string& warning : {dataWarning(recipe), emptyRowsWarning(trainer.recipe().architecture)})
         if (!warning.empty()) report("warning: {}\n", warning);
     stopOnSignals();
-    std::optional<Failure> problem; // the one that was reported last
+    std::optional<Failure> problem; // the last reported problem
     const auto start = Clock::now();
     const int64_t first = trainer.stepsDone();
     int64_t shown = trainer.stage();
@@ -338,7 +338,7 @@ int evaluate(const EvalOptions& options) {
     const int64_t count = exampleCount(trainer, split);
     std::set<std::pair<int, int>> closed; // layer and head
     for (const std::string& place : options.closed) {
-        constexpr int64_t kMost = 65535; // layers and heads that exist are far fewer
+        constexpr int64_t kMost = 65535; // far more layers and heads than a model has
         const auto numbers = wholeNumbers(place, ".");
         if (!numbers || std::ranges::min(*numbers) < 0 || std::ranges::max(*numbers) > kMost)
             throw Error({.what = fmt::format("\"{}\" is not written as LAYER.HEAD", place),
@@ -357,7 +357,7 @@ int evaluate(const EvalOptions& options) {
     const ModelStructure& structure = trainer.objective().structure();
     constexpr int64_t kMostSwept = 256;
     const int64_t swept = std::min(count, kMostSwept);
-    fmt::print("with every {}head: ", options.closed.empty() ? "" : "other "); // on the examples of the sweep
+    fmt::print("with every {}head: ", options.closed.empty() ? "" : "other "); // measured on the examples of the sweep
     printEvaluation(trainer, swept < count ? trainer.evaluate(split, swept) : evaluation, options.split);
     for (int site = 0; site < static_cast<int>(structure.sites.size()); ++site)
         for (int head = 0; head < structure.sites[static_cast<size_t>(site)].heads; ++head) {
@@ -371,7 +371,7 @@ int evaluate(const EvalOptions& options) {
     return kDone;
 }
 
-/// What help says about a field.
+/// The help text of a field.
 std::string helpOf(const RecipeField& field) {
     std::string help;
     if (!field.uses.empty()) help = fmt::format("{}: ", field.uses);

@@ -101,7 +101,7 @@ void ArcsFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
     });
     painter.restore();
 
-    // Words that would overlap the one before are left out; those that are marked never are.
+    // Words that would overlap the one before are left out, except marked ones.
     const QFont font = at.step > theme.lineHeight() * 1.1 ? theme.textFont() : theme.smallFont();
     const int every = std::max(1, static_cast<int>(std::ceil(smallLine(theme) * 0.9 / at.step)));
     for (int token = 0; token < rows(); ++token) {

@@ -15,25 +15,25 @@
 
 namespace attn {
 
-/// How the rows of an axis are named and drawn: tokens as words, patches as places in a picture. A view asks the axis,
-/// so that it need not know what the model reads.
+/// How the rows of an axis are named and drawn: tokens as words, patches as places in a picture. Views ask the axis, so
+/// that they work for every kind of input.
 struct AxisDisplay {
     std::vector<QString> names; ///< one per row
-    // Only along an axis of patches, whose last rows are patches:
-    QImage picture; ///< that the patches cut
+    // Set only for an axis whose last rows are patches:
+    QImage picture; ///< divided into the patches
     int gridRows = 0, gridColumns = 0;
 
     /// The row of the first patch, after tokens such as CLS.
     int firstPatch() const { return static_cast<int>(names.size()) - gridRows * gridColumns; }
     /// The name of a row: "cat", "CLS", "patch 1, 3"; the number of a row without a name.
     QString nameOf(int row) const;
-    /// One number per patch over the picture. Along an axis that draws no picture, the figure is empty.
-    /// @param layout of the layer that the numbers belong to, which may join patches to tokens; null: none are joined
+    /// Draws one number per patch over the picture; empty for an axis without a picture.
+    /// @param layout of the layer with these numbers, which may join patches to tokens; null: no patches are joined
     PatchOverlayFigure overlay(std::vector<float> patches, const LayerLayout* layout = nullptr) const;
 };
 
-/// The axis that a model reads.
-/// @param tokens names of the tokens of a text  @param picture as the model reads it; null where only names are needed
+/// The axis of a model's input.
+/// @param tokens names of the tokens of a text  @param picture as the model reads it; null if only names are needed
 AxisDisplay inputAxis(const ModelInfo& model, std::vector<QString> tokens, QImage picture = {});
 
 /// A vision model's run on a picture, as figures show it. It refers to results that others keep.

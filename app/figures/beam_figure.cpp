@@ -31,11 +31,12 @@ QString fateText(BeamNode::Fate fate) {
     return {};
 }
 
-double noteWidth(const FigureTheme& theme) { return 48 * theme.size; } // so that it is read without scrolling
+double noteWidth(const FigureTheme& theme) { return 48 * theme.size; } // short enough to be read without scrolling
 
-/// The height of what stands above the tree.
+/// The height of the title and note above the tree.
 double top(const QString& note, const FigureTheme& theme) {
-    const double lines = std::ceil(1.1 * textWidth(note, theme.smallFont()) / noteWidth(theme)); // words do not break
+    const double lines =
+        std::ceil(1.1 * textWidth(note, theme.smallFont()) / noteWidth(theme)); // 1.1: words do not break
     return spacing::kGap + std::round(theme.lineHeight()) + lines * smallLine(theme) + spacing::kGap;
 }
 
@@ -55,7 +56,7 @@ std::vector<BeamFigure::Place> BeamFigure::places() const {
         places[node].column = column;
         const bool isDropped = nodes[node].fate == BeamNode::Fate::Dropped;
         if (isDropped && dropped[static_cast<size_t>(column)]++ >= width) continue;
-        places[node].row = used[static_cast<size_t>(column)]++; // of one length, the most probable come first
+        places[node].row = used[static_cast<size_t>(column)]++; // of equally long texts, the most probable comes first
     }
     return places;
 }

@@ -5,16 +5,16 @@
 
 namespace attn {
 
-/// The tree of a beam search: a column for each token, the most probable text on top. Items are nodes of the tree. Of
-/// the dropped texts, each column shows the most probable ones, at most as many as the beam is wide.
+/// The tree of a beam search: a column for each token, the most probable text on top. Items are nodes of the tree. Each
+/// column shows the most probable dropped texts, at most as many as the beam is wide.
 struct BeamFigure : PointedFigure {
     QString title, note;
     int width = 4;                 ///< of the beam
     std::vector<BeamNode> nodes{}; ///< parents before children; the root is the end of the prompt
-    std::vector<QString> texts{};  ///< of the nodes' tokens
+    std::vector<QString> texts{};  ///< the token of each node
     std::vector<int> finished{};   ///< last nodes of the finished texts, the best first
 
-    /// Places of the nodes; null for those that are not shown.
+    /// Rectangles of the nodes; null for nodes that are not shown.
     std::vector<QRectF> layout(const QRectF& area, const FigureTheme& theme) const;
 
     int items() const override { return static_cast<int>(nodes.size()); }
@@ -36,7 +36,7 @@ private:
     };
     std::vector<Place> places() const;
     std::vector<int> wayTo(int node) const; ///< from the first token, without the root
-    double probability(int node) const;     ///< of the token after those before it
+    double probability(int node) const;     ///< of a node's token after the tokens before it
 };
 
 } // namespace attn

@@ -24,7 +24,7 @@ struct TermRow {
     QColor role;
 };
 
-constexpr float kLeastPrinted = 0.005f; ///< as another number than 0.00
+constexpr float kLeastPrinted = 0.005f; ///< shown with two decimals, not as 0.00
 constexpr size_t kManyZeros = 8;
 
 double norm(const std::vector<float>& vector) {
@@ -61,7 +61,7 @@ public:
     }
     void remark(const QString& text) { paragraph(text, theme_.smallFont(), theme_.faint); }
 
-    /// Rows of numbers that belong together, one column per dimension, wrapped to the width. Many columns of zeros
+    /// Adds rows of numbers that belong together, one column per dimension, wrapped to the width. Many columns of zeros
     /// become one sentence.
     void terms(const std::vector<TermRow>& rows) {
         const QFont font = theme_.smallFont();
@@ -203,7 +203,7 @@ double weightOf(const CellExplanation& cell) {
     return static_cast<double>(cell.remark.empty() ? cell.probability : cell.displayed);
 }
 
-/// @return null unless both explain the same cell and have a weight
+/// @return `before` if both explain the same cell and have a weight, otherwise null
 const CellExplanation* comparable(const CellExplanation& cell, const CellExplanation* before) {
     const bool isSame = before && before->site == cell.site && before->head == cell.head &&
                         before->query == cell.query && before->key == cell.key;
@@ -220,7 +220,7 @@ void writeChange(Flow& flow, const CellExplanation& cell, const CellExplanation&
                                formatSigned(static_cast<double>(cell.score) - static_cast<double>(before.score), 4)));
 }
 
-/// A number in a sum or a product: negative ones in brackets.
+/// A number in a sum or a product, in brackets if it is negative.
 QString inBrackets(float value) {
     const QString text = number(value);
     return value < 0 ? QStringLiteral("(%1)").arg(text) : text;
@@ -258,7 +258,7 @@ void write(Flow& flow, const CellFigure& figure, const FigureTheme& theme) {
                 .arg(quoted(figure.labels, cell.query))
                 .arg(cell.key)
                 .arg(quoted(figure.keyLabels.empty() ? figure.labels : figure.keyLabels, cell.key), figure.condition);
-    if (const double weight = weightOf(cell); !std::isnan(weight)) // what all of the arithmetic is for
+    if (const double weight = weightOf(cell); !std::isnan(weight)) // the result of the arithmetic
         title += CellFigure::tr(": weight %1").arg(formatNumber(weight, 3));
     flow.heading(0, title, theme.text);
     if (const QString alone = figure.aloneText(); !alone.isEmpty()) flow.sentence(alone);

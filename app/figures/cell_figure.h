@@ -16,17 +16,17 @@ namespace attn {
 struct CellFigure : Figure {
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const CellExplanation> before; ///< the same cell in the original run, for comparison; may be null
-    QString condition;                             ///< of the head, follows its name: " (removed)"
+    QString condition;                             ///< of the head, written after its name: " (removed)"
     double kept = 1;                               ///< share of its output that the head keeps
-    HeadAggregate aggregate = HeadAggregate::None; ///< what the heatmap beside it shows in place of the one head
+    HeadAggregate aggregate = HeadAggregate::None; ///< the aggregate that the heatmap shows instead of one head
     bool isInHeatmap = false;                      ///< the heatmap beside it shows the weight of this cell
     std::vector<QString> labels;                   ///< one per query
-    std::vector<QString> keyLabels{};              ///< one per key; empty: those of the queries
+    std::vector<QString> keyLabels{};              ///< one per key; empty: the same as the queries' labels
     QString site{};                                ///< how figures name the site; empty: "L1"
 
-    /// Says that the heatmap shows several heads and the arithmetic one; empty: it shows the one.
+    /// A sentence that this shows one head while the heatmap shows several; empty if both show one.
     QString aloneText() const;
-    /// Says which weight the device computed, and whether the heatmap shows it. Needs an explanation.
+    /// A sentence about which weight the device computed, and whether the heatmap shows it. @pre explanation is set
     QString deviceText() const;
 
     /// The height of the whole arithmetic at this width.

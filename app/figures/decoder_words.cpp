@@ -22,7 +22,7 @@ std::string formatted(const char* module, const char* format, va_list values) {
 
 } // namespace
 
-/// What the libraries call.
+/// Functions that the libraries call with their messages.
 struct DecoderEars {
     static void hear(const std::string& text, bool isOfPixels) {
         if (listening == nullptr) return;
@@ -38,7 +38,7 @@ struct DecoderEars {
     static void onTiffError(const char* module, const char* format, va_list values) {
         hear(formatted(module, format, values), true);
     }
-    /// Warnings of the reader of directories are about fields that are not known; those of decoders, about pixels.
+    /// Warnings about unknown fields come from the reader of directories; warnings about pixels come from decoders.
     static void onTiffWarning(const char* module, const char* format, va_list values) {
         if (module != nullptr && !std::string_view(module).starts_with("TIFF")) onTiffError(module, format, values);
     }
@@ -57,7 +57,7 @@ DecoderWords::~DecoderWords() { listening = nullptr; }
 
 void DecoderWords::listenToTiff() {
     static const bool isSet = [] {
-        void* library = nullptr; // the plugin's own: the program does not need it otherwise
+        void* library = nullptr; // loaded by Qt's plugin; the program does not use it otherwise
         for (const char* name : {"libtiff.so.6", "libtiff.so.5"})
             if (library == nullptr) library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
         if (library == nullptr) return false;

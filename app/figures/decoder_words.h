@@ -6,8 +6,8 @@ namespace attn {
 
 struct DecoderEars;
 
-/// Keeps what the decoders of pictures say on this thread while it lives: Qt's plugins and libtiff write to standard
-/// error by themselves.
+/// While it lives, keeps the messages of picture decoders on this thread. Without it, Qt's plugins and libtiff write
+/// them to standard error.
 class DecoderWords {
 public:
     DecoderWords();
@@ -18,9 +18,9 @@ public:
     /// Listens to libtiff too. @pre Qt has loaded its plugin for TIFF
     static void listenToTiff();
 
-    /// The first thing that was said; empty: nothing.
+    /// The first message; empty if there was none.
     const std::string& first() const { return first_; }
-    /// The first thing that libtiff said of pixels; empty: they are right.
+    /// The first message of libtiff about pixels; empty if there was none.
     const std::string& ofPixels() const { return ofPixels_; }
 
 private:

@@ -6,7 +6,7 @@
 
 namespace attn {
 
-/// The least difference that has the full colour, so that smaller differences look pale and not exaggerated.
+/// The smallest difference that may have the full colour, so that tiny differences look pale.
 inline constexpr float kSmallestRange = 0.01f;
 
 /// Whether the pixels of two tiles show the same cells of the same head (or aggregate).

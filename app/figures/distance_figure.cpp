@@ -57,7 +57,7 @@ int DistanceFigure::moved(int item, int right, int down) const {
         const auto most = static_cast<int>(distances[static_cast<size_t>(next)].size());
         return most == 0 ? item : itemOf(next, std::min(head, most - 1));
     }
-    // Up and down move in the order of distance, as the dots are drawn.
+    // Up and down move in the order of distances, as the dots are drawn.
     const std::vector<float>& all = distances[static_cast<size_t>(layer)];
     std::vector<int> order(all.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);

@@ -84,7 +84,7 @@ std::vector<double> roundMarks(double low, double high, int most) {
     for (const double factor : {5, 2, 1})
         if (factor * power >= least * (1 - 1e-9)) step = factor * power;
     std::vector<double> marks;
-    // 1e-6: an end that misses a mark by the rounding error has it.
+    // 1e-6: a mark that misses the end by rounding is kept.
     for (double index = std::ceil(low / step - 1e-6); index * step <= high + 1e-6 * step; ++index)
         marks.push_back(index * step);
     return marks;

@@ -14,7 +14,7 @@
 
 namespace attn {
 
-/// The area of a figure on a page: clipped to itself, and filled, while it is drawn.
+/// The area of a figure on a page. It clips drawing to the area and fills it with the background.
 class FigurePage {
 public:
     FigurePage(QPainter& painter, const QRectF& area, const FigureTheme& theme) : painter_(painter) {
@@ -30,7 +30,7 @@ private:
     QPainter& painter_;
 };
 
-/// In the middle of a rectangle's height, at its left or at its right.
+/// Centred vertically, at the left or at the right.
 inline constexpr Qt::Alignment kAtLeft = Qt::AlignLeft | Qt::AlignVCenter, kAtRight = Qt::AlignRight | Qt::AlignVCenter;
 
 /// Draws one line of text in a rectangle. Text that does not fit ends in "…".
@@ -75,26 +75,26 @@ double textWidth(const QString& text, const QFont& font);
 
 /// A readable number with this many decimals and a true minus sign.
 QString formatNumber(double value, int decimals);
-/// The same with this many digits that count: "0.00123", "−4.5e-06".
+/// A number with this many significant digits: "0.00123", "−4.5e-06".
 QString formatShort(double value, int digits);
-/// A number that was measured, with this many decimals. One that is too small for them has three digits that count:
-/// "0.312", "0.00456", "3.1e-05".
+/// A measured number with this many decimals, or with three significant digits if they would show nothing: "0.312",
+/// "0.00456", "3.1e-05".
 QString formatMeasured(double value, int decimals);
-/// A share of 1 as "12.3 %"; "<0.1 %" for one that is not zero and would be shown so.
+/// A fraction as "12.3 %", or "<0.1 %" if a positive one would be shown as 0.
 QString formatPercent(double share, int decimals = 1);
-/// What a classifier says of a class: a percentage, or the number of a regression.
+/// An output of a classifier: a percentage, or the number of a regression.
 QString formatSaid(double said, ClassActivation activation);
-/// The number that formatNumber() or formatShort() wrote; none: it is another text.
+/// The number in a text that formatNumber() or formatShort() wrote; none for any other text.
 std::optional<double> readNumber(const QString& text);
 /// "3,245,760" for 3245760.
 QString grouped(qint64 number);
-/// A probability with two decimals; "<.01" for a small one that is not zero.
+/// A probability with two decimals, or "<.01" if a positive one would be shown as 0.
 QString formatProbability(double value);
 
 /// A float32 without loss of precision, for files.
 QString csvNumber(float value);
 QString csvText(const QString& text);
-/// What a cell of a table shows, for files: numbers have the minus sign of ASCII.
+/// A cell of a table for files: its numbers get an ASCII minus sign.
 QString csvCell(const QString& shown);
 
 } // namespace attn

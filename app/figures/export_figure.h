@@ -24,8 +24,8 @@ std::optional<Failure> writePng(const QImage& image, const QString& path);
 /// @param scale image pixels per logical pixel
 QImage imageOf(const Figure& figure, const FigureTheme& theme, const QSize& size, double scale = 2);
 
-/// A file of markup (SVG, HTML) without what XML forbids and a label may have: control characters, U+FFFE and U+FFFF.
-/// "�" stands in their place.
+/// Markup (SVG, HTML) in which "�" replaces the characters that labels may contain and XML forbids: control characters,
+/// U+FFFE and U+FFFF.
 QByteArray wellFormed(const QByteArray& markup);
 
 /// The figure as an SVG file.

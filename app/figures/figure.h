@@ -15,21 +15,21 @@ class QPainter;
 
 namespace attn {
 
-/// The numbers behind a figure, row-major. NaN stands for a cell that the mask or the view hides, here and in a CSV
-/// file, whose field is then empty; other weights of 0 are 0.
+/// The numbers behind a figure, row-major. NaN marks a cell that the mask or the view hides, and is an empty field in a
+/// CSV file. A visible weight may be 0.
 struct NumberArray {
     std::string name;
     std::vector<int64_t> shape;
     std::vector<float> values;
 };
 
-/// A figure as data: its fields hold everything that it shows, and it looks the same on screen, in an image, in SVG and
-/// in PDF.
+/// A figure as data: its fields determine all that it shows. It looks the same on screen, in an image, in SVG and in
+/// PDF.
 struct Figure {
     virtual ~Figure() = default;
     /// Fills all of `area`.
     virtual void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const = 0;
-    /// The page on which an export draws it, in logical pixels: no smaller than its labels need, and without blanks.
+    /// The page for an export, in logical pixels: large enough for its labels, and without empty margins.
     virtual QSizeF pageSize(const QSizeF& onScreen, const FigureTheme& theme) const {
         Q_UNUSED(theme)
         return onScreen;
@@ -39,16 +39,16 @@ struct Figure {
     virtual QString csv() const = 0;
     /// The same numbers as named arrays; none if there is nothing to show.
     virtual std::vector<NumberArray> numbers() const = 0;
-    /// Whether csv() and numbers() have anything; it takes no time.
+    /// Whether csv() and numbers() have content. Takes no time.
     virtual bool hasNumbers() const = 0;
     /// A figure with the same data, which may be used on another thread.
     virtual std::shared_ptr<const Figure> copy() const = 0;
 };
 
-/// Numbers to export. The functions hold all that they read, so that another thread can form long texts and arrays.
+/// Numbers to export. The functions own their data, so that another thread can form long texts and arrays.
 struct ExportNumbers {
-    std::function<QString()> csv;                       ///< null: there are no numbers
-    std::function<std::vector<NumberArray>()> arrays{}; ///< null: there are no arrays, only a text
+    std::function<QString()> csv;                       ///< null if there are no numbers
+    std::function<std::vector<NumberArray>()> arrays{}; ///< null if there is only a text
 };
 inline ExportNumbers numbersOf(const Figure& figure) {
     if (!figure.hasNumbers()) return {};

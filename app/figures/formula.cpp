@@ -15,7 +15,7 @@ namespace {
 using Piece = Formula::Piece;
 using Pieces = std::vector<std::shared_ptr<const Piece>>;
 
-constexpr double kScript = 0.72; ///< size of scripts, of their base
+constexpr double kScript = 0.72; ///< size of scripts relative to the base
 
 /// The extent of a piece around its baseline.
 struct Extent {
@@ -136,7 +136,7 @@ private:
         return {hook + inner.width + 3 * gap, inner.above + 2 * gap, inner.below};
     }
 
-    /// Brackets grow with what they hold.
+    /// Brackets grow with their content.
     Extent brackets(const Piece& piece, QPointF at, const QFont& font) {
         const Extent inner = measured(*piece.parts[0], font), plain = measured(*textPiece(QStringLiteral("(")), font);
         const bool isTall = inner.height() > 1.25 * plain.height();
@@ -165,7 +165,7 @@ private:
             path.moveTo(inside, box.top());
             path.cubicTo(outside, box.top() + box.height() * 0.25, outside, box.bottom() - box.height() * 0.25, inside,
                          box.bottom());
-        } else { // square brackets, or those of ⌊floors⌋ without their upper ends
+        } else { // square brackets, or ⌊floors⌋ without upper ends
             const bool isFloor = shape == u'⌊' || shape == u'⌋';
             path.moveTo(isFloor ? outside : inside, box.top());
             path.lineTo(outside, box.top());
@@ -215,7 +215,7 @@ QFont inPixels(const QFont& font) {
     return result;
 }
 
-/// Sets words in lines. @return the room that they take
+/// Sets words in lines. @return the size that they take
 QSizeF setLines(QPainter* painter, const Pieces& words, const QRectF& area, const QFont& given, const QColor& colour) {
     const QFont font = inPixels(given);
     const double space = QFontMetricsF(font).horizontalAdvance(u' ') + 1, leading = thin(font);

@@ -23,7 +23,7 @@ constexpr std::array<std::pair<const char*, char16_t>, 11> kGreek{{{"alpha", u'�
                                                                    {"pi", u'π'},
                                                                    {"eps", u'ε'}}};
 constexpr QStringView kVectors = u"qkvxyzoQKVW";
-/// What ends a product, and with it the part of a fraction above the bar.
+/// Signs that end a product, and therefore the numerator of a fraction.
 constexpr QStringView kRelations = u"=+−<>≤≥∼,;:";
 
 PiecePtr made(Piece::Kind kind, Pieces parts, const QString& text = {}) {
@@ -39,7 +39,7 @@ bool isWord(const PiecePtr& part) {
 bool isRelation(const PiecePtr& part) {
     return part->kind == Piece::Kind::Text && part->text.size() == 1 && kRelations.contains(part->text);
 }
-/// Without the brackets that only join it.
+/// The content of brackets that only group.
 PiecePtr unwrapped(const PiecePtr& part) {
     return part->kind == Piece::Kind::Brackets && part->text == QLatin1String("()") ? part->parts[0] : part;
 }
@@ -77,7 +77,7 @@ private:
         return text_.mid(begin, at_ - begin);
     }
 
-    /// Puts the product before the bar above it, and the factor or sum that follows below it.
+    /// Puts the product before the bar above it, and the next factor or sum below it.
     void fraction(Pieces& parts, QChar closing) {
         auto begin = parts.end();
         while (begin != parts.begin() && !isRelation(*std::prev(begin)) &&

@@ -13,7 +13,7 @@ struct Formula::Piece {
         Fraction, ///< parts: above and below the bar
         Root,     ///< one part
         Brackets, ///< one part; the text holds the opening and the closing sign
-        Sum       ///< the sign of a sum; its part, if there is one, stands below it
+        Sum       ///< a summation sign, with an optional part below
     };
     enum class Style { Upright, Italic, Bold };
 

@@ -9,7 +9,7 @@ namespace attn {
 
 /// "L2 H3": headName() for figures, tables and titles.
 inline QString headLabel(int layer, int head) { return QString::fromStdString(headName(layer, head)); }
-/// The same for a head of a model with several stacks: "Cross L0 H3".
+/// The label of a head in a model with several stacks: "Cross L0 H3".
 inline QString headLabel(const ModelStructure& structure, int site, int head) {
     return QString::fromStdString(headName(structure.labelOf(site), head));
 }

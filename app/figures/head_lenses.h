@@ -4,7 +4,7 @@
 
 namespace attn {
 
-// What the lenses of heads and of their weights found, as figures and sentences.
+// Figures and sentences for the results of lenses on heads and their weights.
 
 LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject);
 LensAnswer showComposition(const AnalysisResult& result, const LensSubject& subject);

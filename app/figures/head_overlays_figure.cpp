@@ -49,7 +49,7 @@ QString HeadOverlaysFigure::reading(int item) const {
     return has(item) ? headLabel(item / heads, item % heads) : QString();
 }
 
-/// A bar as wide as the gate is open; a closed head is crossed out.
+/// Draws a bar as wide as the gate is open. A closed head is crossed out.
 void HeadOverlaysFigure::paintGate(QPainter& painter, int item, const QRectF& at, const FigureTheme& theme) const {
     if (static_cast<size_t>(item) >= gates.size()) return;
     const double open = std::clamp(static_cast<double>(gates[static_cast<size_t>(item)]), 0.0, 1.0);

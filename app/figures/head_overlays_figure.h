@@ -11,13 +11,13 @@
 
 namespace attn {
 
-/// Where a patch looks in every head: an overlay for each, layers from top to bottom. Items number the heads of layer 0
-/// first; layers with fewer heads than others have items that are not drawn.
+/// One overlay per head with the patches that a query attends to, layers from top to bottom. Items number the heads of
+/// layer 0 first. A layer with fewer heads than others has items that are not drawn.
 struct HeadOverlaysFigure : PointedFigure {
     QImage picture;                                      ///< below all overlays
     std::vector<std::vector<PatchOverlayFigure>> layers; ///< [layers][heads of the layer]; none if it forms no pattern
-    int heads = 0;                                       ///< of the layer with the most
-    std::vector<float> gates;                            ///< by item, drawn as bars; empty: none are drawn
+    int heads = 0;                                       ///< the largest number in a layer
+    std::vector<float> gates;                            ///< by item, drawn as bars; empty: not drawn
 
     bool has(int item) const;
     QRectF overlayRect(int item, const QRectF& area, const FigureTheme& theme) const;

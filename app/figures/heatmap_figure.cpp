@@ -14,14 +14,14 @@ namespace attn {
 namespace {
 
 constexpr double kLargestCell = 160; ///< pixels; keeps a sequence of one token from filling the screen
-constexpr double kMostStretch = 1.8; ///< width of a cell over its height: wide places are filled, and words have room
+constexpr double kMostStretch = 1.8; ///< width of a cell over its height: fills wide areas, and leaves room for words
 constexpr double kVectorCells =
     64.0 * 64.0;                      ///< up to this many cells are drawn as rectangles, which are sharp in SVG and PDF
 constexpr double kLargestPage = 4000; ///< pixels across the cells of an exported page
 constexpr double kRoomyWidth = 18, kRoomyHeight = 15; ///< text sizes; smaller areas have no title and colour bar
 constexpr double kBarSpace = 5.2;                     ///< of the colour bar with its ticks, in text sizes
-/// Neighbouring rectangles of a vector file overlap this much: programs that smooth edges show the paper between them
-/// otherwise.
+/// Neighbouring rectangles of a vector file overlap by this much. Without it, viewers that smooth edges show hairline
+/// gaps.
 constexpr double kOverlap = 1;
 
 bool drawsVectors(const QPainter& painter) {
@@ -96,7 +96,7 @@ double HeatmapFigure::widestLabel(const FigureTheme& theme) const {
     if (widestAtSize_ != theme.size) {
         widestAtSize_ = theme.size;
         widest_ = textWidth(QString::number(wholeWindow().bottom(), 'f', 0), theme.smallFont());
-        // Longer labels are cut anyway.
+        // Longer labels are shortened in any case.
         const double enough = 14 * theme.size;
         for (const std::vector<QString>* labels : {&queryLabels_, &keyLabels_})
             for (const QString& label : *labels) {
@@ -164,11 +164,11 @@ QSizeF HeatmapFigure::pageSize(const QSizeF& onScreen, const FigureTheme& theme)
     if (isEmpty()) return onScreen;
     const QRectF shown = window.isNull() ? wholeWindow() : window;
     const double gap = spacing::kTight, side = std::max(shown.width(), shown.height());
-    // Every token has a line for its label, as long as the page stays one that can be looked at.
+    // Every token has a line for its label, unless the page would become too large to look at.
     double cell = std::max(layout(QRectF(QPointF(), onScreen), theme).cellWidth(), std::ceil(smallLine(theme)));
     cell = std::min(cell, std::max(1.0, kLargestPage / side));
     QSizeF page = onScreen;
-    for (int round = 0; round < 3; ++round) { // the room for labels depends on the page
+    for (int round = 0; round < 3; ++round) { // the room for labels depends on the page, and the page on it
         const Layout at = layout(QRectF(QPointF(), page), theme);
         page = QSizeF(
             std::max(at.plot.left() + shown.width() * cell + kBarSpace * theme.size, kRoomyWidth * theme.size + 1),
@@ -180,7 +180,7 @@ QSizeF HeatmapFigure::pageSize(const QSizeF& onScreen, const FigureTheme& theme)
 
 std::shared_ptr<const Figure> HeatmapFigure::copy() const {
     auto copied = std::make_shared<HeatmapFigure>(*this);
-    copied->hovered.reset(); // the pointer's marks are not the figure's
+    copied->hovered.reset(); // marks of the pointer do not belong to the exported figure
     copied->linkedToken = -1;
     copied->hasFocus = false;
     return copied;
@@ -244,7 +244,7 @@ void HeatmapFigure::paintCells(QPainter& painter, const Layout& at, const Figure
             return std::round(target.top() + (row - part.top()) * target.height() / part.height());
         };
         const bool isVector = drawsVectors(painter);
-        const auto overlap = [&](int row, int column) { // with the cell that is painted there later
+        const auto overlap = [&](int row, int column) { // overlaps the neighbour that is painted later
             const bool isPainted = row < bottom && column < right && qAlpha(image.pixel(column, row)) != 0;
             return isVector && isPainted ? kOverlap : 0.0;
         };
@@ -335,7 +335,7 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
         const double centre = origin + (token + 0.5 - begin) * cell, extent = isFlat ? cell : line;
         if (centre < origin || centre > limit) return;
         const double low = centre - extent / 2, high = centre + extent / 2;
-        const double slack = isFlat ? 1.0 : line * 0.15; // lines of text hardly need the space between them
+        const double slack = isFlat ? 1.0 : line * 0.15; // lines of text can be close to one another
         for (const auto& [from, to] : taken)
             if (low < to - slack && high > from + slack) return;
         taken.emplace_back(low, high);
@@ -351,7 +351,7 @@ void HeatmapFigure::paintAxis(QPainter& painter, const Layout& at, const FigureT
             drawLine(painter, QRectF(at.queryLabels.left(), low, at.queryLabels.width(), extent), kAtRight, label, used,
                      colour);
     };
-    // The token under the pointer keeps its label. Of the other tokens every n-th has room for one.
+    // The token under the pointer keeps its label. Of the others, every n-th that fits has one.
     const auto mark = [&](const std::optional<Cell>& marked, const QColor& colour) {
         if (marked) drawLabel(isKeyAxis ? marked->key : marked->query, colour, true);
     };

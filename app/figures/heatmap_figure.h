@@ -23,18 +23,18 @@ struct Cell {
 /// The heatmap of one head's pattern: queries down, keys across, tokens on both axes.
 struct HeatmapFigure : Figure {
     std::shared_ptr<const PatternTile> tile;
-    std::shared_ptr<const PatternTile> before; ///< not null: the original; the difference from it is shown
+    std::shared_ptr<const PatternTile> before; ///< set: the figure shows `tile` minus this, the original
     QString title;
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
-    /// Rows of the whole pattern, which place a partial tile; 0: the tile is complete.
+    /// Rows of the whole pattern, to place a partial tile; 0 if the tile is complete.
     int queryCount = 0, keyCount = 0;
-    QRectF window; ///< visible part in tokens (x: keys, y: queries); null: everything
+    QRectF window; ///< visible part in tokens (x: keys, y: queries); null: all
     std::optional<Cell> hovered, selected;
     int linkedToken = -1; ///< the token under the pointer in another view; its row and column are marked
     bool hasFocus = false;
 
-    /// The places of all parts, shared by drawing and hit tests.
+    /// Rectangles of all parts, for drawing and for hit tests.
     struct Layout {
         QRectF plot;
         QRectF window;                                                   ///< in tokens, never null
@@ -42,15 +42,15 @@ struct HeatmapFigure : Figure {
         double cellWidth() const { return plot.width() / window.width(); }
         double cellHeight() const { return plot.height() / window.height(); }
         QRectF cellRect(const Cell& cell) const;
-        /// The fractional token position under a point, even outside the plot.
+        /// The fractional token position at a point, also outside the plot.
         QPointF tokensAt(const QPointF& point) const;
     };
     Layout layout(const QRectF& area, const FigureTheme& theme) const;
     /// The cell under a point; none outside the plot.
     std::optional<Cell> cellAt(const QPointF& point, const Layout& layout) const;
 
-    /// Sets the labels of all rows. Positions without a label show their number. @param keys empty: those of the
-    /// queries
+    /// Sets the labels of all rows. A position without a label shows its number.
+    /// @param keys empty: the same as the queries' labels
     void setLabels(std::vector<QString> queries, std::vector<QString> keys = {});
     const std::vector<QString>& queryLabels() const { return queryLabels_; }
     const std::vector<QString>& keyLabels() const { return keyLabels_.empty() ? queryLabels_ : keyLabels_; }
@@ -59,7 +59,7 @@ struct HeatmapFigure : Figure {
 
     /// The token range of the tile (x: keys, y: queries).
     QRectF tokenRange() const;
-    /// The window that a null `window` stands for.
+    /// The effective window if `window` is null.
     QRectF wholeWindow() const;
     bool isEmpty() const { return !tile || tile->rows <= 0 || tile->columns <= 0; }
     /// The attention weight or difference as shown (renormalised if the first token is hidden); NaN if the cell is

@@ -32,12 +32,12 @@ void subtract(MatrixFigure& matrix, const MatrixFigure& before) {
             values.push_back(matrix.valueAt({row, column}) - before.valueAt({row, column}));
     matrix.kind = MatrixFigure::Kind::Signed;
     matrix.title = LensChangeText::tr("%1: changed − original").arg(matrix.title);
-    matrix.areProbabilities = false; // but percentage points
+    matrix.areProbabilities = false; // they are percentage points
     matrix.setMatrix(matrix.rows(), matrix.columns(), std::move(values));
 }
 
 void subtract(LinesFigure& bars, const LinesFigure& before) {
-    if (bars.placeNames != before.placeNames) bars.lines.clear(); // the places are others
+    if (bars.placeNames != before.placeNames) bars.lines.clear(); // the places differ
     std::vector<LinesFigure::Line> changes;
     for (LinesFigure::Line line : bars.lines) {
         const auto other = std::ranges::find(before.lines, line.label, &LinesFigure::Line::label);

@@ -18,12 +18,12 @@
 
 namespace attn {
 
-/// The result of a lens, ready to draw: a picture under numbers, a matrix, lines and a table. Each may be empty.
+/// The result of a lens, ready to draw: numbers over a picture, a matrix, lines and a table. Each may be empty.
 struct LensAnswer {
     QString summary;
     MatrixFigure matrix;
     LinesFigure bars;
-    QStringList columns, columnHelp{}; ///< titles of the table's columns, and a sentence on each
+    QStringList columns, columnHelp{}; ///< the titles of the table's columns, and a sentence about each
     std::vector<QStringList> rows;
     /// For a matrix: a remark on each cell, shown after its number, row-major. Empty: no remarks.
     std::vector<QString> remarks;
@@ -33,43 +33,43 @@ struct LensAnswer {
 struct LensFigure : Figure {
     LensAnswer answer;
     PatchOverlayFigure
-        overlay; ///< the numbers of one row of the matrix, or of the lines; empty: they lie on no picture
+        overlay; ///< the numbers of one row of the matrix, or of the lines; empty if they belong to no picture
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// Of the matrix, the lines or the table, the first that is not empty.
+    /// The matrix, the lines or the table: the first that is not empty.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
     bool hasNumbers() const override;
     std::shared_ptr<const Figure> copy() const override { return std::make_shared<LensFigure>(*this); }
 
 private:
-    std::vector<const Figure*> parts() const; ///< those that are not empty
+    std::vector<const Figure*> parts() const; ///< the parts that are not empty
 };
 
-/// @return the difference of two results, changed minus original, for the cells, places and names that both have.
-/// Summaries and remarks show both texts where they differ.
+/// @return the changed result minus the original one, for the cells, places and names in both. Summaries and remarks
+/// that differ show both texts.
 /// @param after of the changed run  @param before of the original run
 LensAnswer changeOf(const LensAnswer& after, const LensAnswer& before);
 /// The same for the numbers over a picture.
 PatchOverlayFigure changeOf(const PatchOverlayFigure& after, const PatchOverlayFigure& before);
 
-// Answers of lenses that texts and pictures have in common.
+// Answers of lenses for both texts and pictures.
 
-/// What the result of a lens is about: the model, the rows that it read and, of a picture, the layout of its layers. It
+/// The subject of a lens's result: the model, the rows that it read and, for a picture, the layout of its layers. It
 /// refers to results that others keep.
 struct LensSubject {
     const ModelInfo& model;
     AxisDisplay axis;
     std::span<const SitePattern> patterns{};
-    size_t sourceRows = 0; ///< rows of the axis that are tokens of a source: the first ones
+    size_t sourceRows = 0; ///< number of rows that are tokens of a source, at the beginning of the axis
 
     bool isPicture() const { return axis.gridColumns > 0; }
-    /// The name of something that the model predicts: a token of its vocabulary, or a class.
+    /// The name of a prediction: a token of the vocabulary, or a class.
     QString choiceName(int index) const;
     QString tokenName(int id) const; ///< the name of a token of the vocabulary
-    /// The names of the first rows of the axis. Of as many rows as there are patches, those of the patches.
+    /// The names of the first rows of the axis. If `count` is the number of patches, the names of the patches.
     std::vector<QString> rowNames(size_t count) const;
-    /// The names of the rows of a stream: those of the source, or those of the text.
+    /// The names of the rows of a stream: of the source or of the text.
     std::vector<QString> namesAlong(int stream, size_t count) const;
 };
 
@@ -89,16 +89,16 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
 /// Shows the effect of removing each head and each MLP, as a matrix [sites, heads (+ MLP)].
 /// @param target name of the logit
 LensAnswer effectsAnswer(const HeadEffects& effects, const ModelStructure& structure, const QString& target);
-/// The change that a cell of effectsAnswer stands for: it removes the head or the MLP.
+/// The change for a cell of effectsAnswer(): removing the head or the MLP.
 Intervention removalOf(const HeadEffects& effects, const ModelStructure& structure, int site, int column);
-/// Shows the share of the gap between two runs that closes when one value is patched, as a matrix [blocks, tokens].
-/// @param source name of the run that values are copied from: "the other text"
+/// Shows, as a matrix [blocks, tokens], which fraction of the gap between two runs closes when one value is patched.
+/// @param source name of the run from which values are copied: "the other text"
 /// @param tokens names of the columns
 LensAnswer patchingAnswer(const PatchEffects& effects, const ModelStructure& structure, const QString& target,
                           const QString& source, std::vector<QString> tokens);
-/// The change that a cell of patchingAnswer stands for: it patches one block at one token.
+/// The change for a cell of patchingAnswer(): patching one block at one token.
 /// @param row of the matrix  @param position token of that block's stream
-/// @param source as Intervention::text
+/// @param source text whose run gives the value
 Intervention patchOf(const PatchEffects& effects, const ModelStructure& structure, int row, int position,
                      const std::string& source);
 

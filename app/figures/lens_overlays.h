@@ -8,7 +8,7 @@
 
 namespace attn {
 
-// The results of lenses over a picture: LensPage::overlay of each lens that has one.
+// Results of lenses over a picture: the functions for LensPage::overlay.
 
 PatchOverlayFigure overlayLogitLens(const AnalysisResult& result, const LensSubject& subject,
                                     const std::optional<MatrixCell>& cell);

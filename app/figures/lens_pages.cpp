@@ -68,7 +68,7 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
         values.insert(values.end(), stage.finalProbability.begin(),
                       stage.finalProbability.begin() + static_cast<std::ptrdiff_t>(columns));
         for (size_t column = 0; column < columns; ++column) {
-            const size_t row = lens.isOfTokens ? column : 0; // of a picture, all columns are of the classifier
+            const size_t row = lens.isOfTokens ? column : 0; // all columns of a picture belong to the classifier
             QStringList says;
             for (size_t choice = 0; choice < static_cast<size_t>(lens.choices); ++choice) {
                 const size_t at = row * static_cast<size_t>(lens.choices) + choice;
@@ -95,13 +95,13 @@ LensAnswer showFormedPath(const AnalysisResult& result, const LensSubject& subje
                           ? LensText::tr("Both predict “%1”.").arg(subject.choiceName(found.best))
                           : LensText::tr("This run predicts “%1”; the formed path predicts “%2”.")
                                 .arg(subject.choiceName(found.best), subject.choiceName(found.bestFormed));
-    answer.bars.title = LensText::tr("Logits of the most likely predictions");
+    answer.bars.title = LensText::tr("Logits of the most probable predictions");
     answer.bars.placeTitle = subject.isPicture() ? LensText::tr("class") : LensText::tr("token");
     answer.bars.lines = {{LensText::tr("this run"), found.ownLogits},
                          {LensText::tr("formed path"), found.formedLogits}};
     answer.columns = {answer.bars.placeTitle, LensText::tr("logit of this run"),
                       LensText::tr("logit of the formed path"), LensText::tr("difference")};
-    answer.columnHelp = {LensText::tr("One of the most likely predictions"),
+    answer.columnHelp = {LensText::tr("One of the most probable predictions"),
                          LensText::tr("Its logit as this program computes it, with fused kernels and a cache"),
                          LensText::tr("Its logit from whole attention patterns, computed without shortcuts"),
                          LensText::tr("The first logit minus the second")};
@@ -235,7 +235,7 @@ LensAnswer showSpans(const AnalysisResult& result, const LensSubject& subject) {
             answer.bars.placeNames.push_back(name);
             answer.bars.lines.front().values.push_back(of.mean(head));
             answer.rows.push_back({name, formatFixed(of.mean(head), 2), formatNumber(of.longest, 0)});
-            if (of.queries != queries) continue; // of another stream
+            if (of.queries != queries) continue; // belongs to another stream
             answer.matrix.rowLabels.push_back(name);
             const auto begin = of.tokens.begin() + static_cast<std::ptrdiff_t>(head) * queries;
             values.insert(values.end(), begin, begin + queries);
@@ -251,7 +251,7 @@ LensAnswer showSpans(const AnalysisResult& result, const LensSubject& subject) {
     return answer;
 }
 
-/// An analysis with the parts of the question that it has a place for.
+/// Makes an analysis with those parts of the question that it uses.
 template <class T> std::shared_ptr<const Analysis> make(const LensQuestion& question) {
     auto analysis = std::make_shared<T>();
     if constexpr (requires { analysis->head; }) {

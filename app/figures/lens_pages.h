@@ -15,7 +15,7 @@
 
 namespace attn {
 
-/// The inputs of a lens. A lens uses those that its page asks for.
+/// The question to a lens. A lens uses the fields that its page names.
 struct LensQuestion {
     int site = 0, head = 0;
     int position = -1; ///< -1: the last token
@@ -30,21 +30,21 @@ struct LensPage {
     const char* title;       ///< untranslated; its translation context is "attn::Lens"
     const char* explanation; ///< untranslated, same context
     bool usesHead = false, usesPosition = false, usesTarget = false;
-    bool usesOther = false; ///< copies values from another text or picture
-    bool isQuick = true;    ///< runs automatically when the input changes
+    bool usesOther = false; ///< it copies values from another text or picture
+    bool isQuick = true;    ///< it runs by itself when the input changes
     std::shared_ptr<const Analysis> (*make)(const LensQuestion& question);
     LensAnswer (*show)(const AnalysisResult& result, const LensSubject& subject);
-    /// Makes the overlay on a picture; null: none. The overlay is empty for rows that lie on no picture.
+    /// Makes the overlay on a picture; null if there is none. The overlay is empty for rows outside a picture.
     /// @param cell of the matrix under the pointer
     PatchOverlayFigure (*overlay)(const AnalysisResult& result, const LensSubject& subject,
                                   const std::optional<MatrixCell>& cell) = nullptr;
-    /// Makes the change that a double click on a cell of the matrix adds to the model; null: none.
+    /// Makes the change that a double click on a cell of the matrix adds to the model; null if there is none.
     Intervention (*change)(const AnalysisResult& result, const LensQuestion& question, const ModelStructure& structure,
                            int row, int column) = nullptr;
 };
 /// All lenses, in the order of the panel's list.
 std::span<const LensPage> lensPages();
-/// A lens by its id, or by one that it had in earlier versions. @return null: there is none
+/// A lens by its present id or by an id of an earlier version. @return null if there is none
 const LensPage* lensPageNamed(std::string_view id);
 
 } // namespace attn

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostNamed = 12; ///< lines with a label of their own
 
-/// The marks of the axis of values, with as much room as a figure of this height has.
+/// The marks on the axis of values, as many as fit the height.
 std::vector<double> marksOf(const std::pair<double, double>& ends, double height, const FigureTheme& theme) {
     return roundMarks(ends.first, ends.second, std::clamp(static_cast<int>(height / (2.5 * theme.size)), 2, 6));
 }
@@ -177,7 +177,7 @@ void LinesFigure::paintLines(QPainter& painter, const Layout& at, const FigureTh
         painter.setRenderHint(QPainter::Antialiasing, false);
     }
     if (lines.size() < 2) return;
-    // Names at the right, from the top, each behind a piece of its line.
+    // Names are written at the right, from the top, each after a sample of its line.
     const double line = smallLine(theme), gap = spacing::kTight, left = at.plot.right() + gap;
     const size_t fitting = std::min(kMostNamed, static_cast<size_t>(std::max(1.0, at.plot.height() / line)));
     for (size_t i = 0; i < std::min(fitting, lines.size()); ++i) {

@@ -24,28 +24,28 @@ struct LinesFigure : Figure {
     std::vector<QString> placeNames; ///< names of the places, if numbers do not suffice
     std::vector<Line> lines;
     bool isBars = false;
-    std::optional<std::pair<double, double>> range; ///< of the axis; none: the range of the numbers and zero
+    std::optional<std::pair<double, double>> range; ///< of the axis; none: the range of the numbers, with zero
     /// The first place beyond the trained length. The background changes there.
     std::optional<int> beyond;
     std::optional<int> hovered; ///< an index into the values
 
     bool isEmpty() const;
-    int places() const; ///< of the longest line
+    int places() const; ///< number of places of the longest line
     QString placeText(int index) const;
 
     struct Layout {
         QRectF title, note, plot;
         enum class Names { None, Flat, Upright };
-        Names names = Names::None;  ///< of the places, as they fit below the plot
-        double upright = 0;         ///< their height if they read upwards
-        double first = 0, step = 1; ///< of the places, in pixels
+        Names names = Names::None;  ///< the form of the names that fits below the plot
+        double upright = 0;         ///< their height if they are upright
+        double first = 0, step = 1; ///< x of the first place, and the distance between places, in pixels
         double x(int index) const { return first + index * step; }
     };
     Layout layout(const QRectF& area, const FigureTheme& theme) const;
     std::optional<int> indexAt(const QPointF& point, const Layout& layout) const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// Columns: place, then one per line.
+    /// Columns: place, then one for each line.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
     bool hasNumbers() const override { return !isEmpty(); }

@@ -142,7 +142,7 @@ public:
     };
 };
 
-/// @return whether the pattern is computed only for display: the device never multiplies values with it
+/// @return whether the pattern is computed only for display, and the device never multiplies values with it
 bool isEffective(const AttentionSpec& spec) {
     return spec.part(Slot::Mixer).replacesAttention || !spec.part(Slot::Normaliser).usesScores;
 }

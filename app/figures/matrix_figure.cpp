@@ -11,13 +11,13 @@
 namespace attn {
 namespace {
 
-constexpr float kGoldenTurn = 0.618034f; ///< of a circle of hues: successive numbers are far apart on it
+constexpr float kGoldenTurn = 0.618034f; ///< of a circle of hues, so that successive numbers differ clearly
 constexpr double kBarRoom = 5;           ///< of a colour bar with its numbers, in sizes of text
 
-/// Decimals of numbers up to this one, on colour bars and in cells.
+/// Decimals of a number on colour bars and in cells, if the largest is `end`.
 int decimalsUpTo(float end) { return end < 0.095f ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0; }
 
-/// The room for the number of any of so many rows or columns.
+/// The width of the largest index of so many rows or columns.
 double numberWidth(int count, const FigureTheme& theme) {
     return textWidth(QString::number(count - 1), theme.smallFont()) + 4;
 }
@@ -95,7 +95,7 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
         double widest = 0;
         for (const QString& label : labels) widest = std::max(widest, textWidth(label, theme.smallFont()) + 4);
         const double room = std::min(widest, most);
-        // A few letters of a word would only take room from the cells.
+        // A label cut to a few letters would waste the room of cells.
         return isRoomy && room >= std::min(widest, 2.5 * theme.size) ? room : 0.0;
     };
     const bool showsNumbers = isRoomy && numbersAxes && !isEmpty();
@@ -110,7 +110,7 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;
     const double side = isRoomy ? line + gap : 0; // room for the names and numbers of the axes
-    // Cells without a bar keep its room, so that they are as large as those of other maps.
+    // Without a bar its room stays free, so that cells are as large as those of other maps.
     const double barSpace = isRoomy ? (aside ? 2 : 1) * kBarRoom * theme.size : gap;
     const double width = area.width() - 2 * gap;
     result.title = QRectF(area.left() + gap, area.top() + gap, width, titleHeight);
@@ -122,8 +122,8 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
         if (aside) result.gap = spacing::kGap;
         result.firstAside = firstAside();
         const double cell = std::min({(room.width() - result.gap) / columns_, room.height() / rows_, largestCell});
-        // Square cells, unless the plot would be a sliver: an output of 256 tokens by 16 features is wider than its
-        // cells are tall, and layers by many tokens have rows that a pointer can hit.
+        // Cells are square unless the plot would become a sliver. An output of 256 tokens by 16 features has cells that
+        // are wider than high, and maps of layers by many tokens have rows that a pointer can hit.
         const double least = std::min(4 * theme.size, std::min(room.width(), room.height()));
         const double row = isBand() ? std::max(cell, std::min(line, room.height() / rows_)) : cell;
         result.plot = QRectF(std::round(room.left()), std::round(room.top()),
@@ -215,7 +215,7 @@ void MatrixFigure::paintValues(QPainter& painter, const Layout& at, const Figure
                          inkOn(palette(theme, column).of(value)));
 }
 
-/// Draws the colour bar of a column, and of all columns with the same scale.
+/// Draws the colour bar of a column, which all columns with the same scale share.
 void MatrixFigure::paintBar(QPainter& painter, const QRectF& bar, int column, const FigureTheme& theme) const {
     if (bar.isNull()) return;
     const auto end = static_cast<double>(largest(column));
@@ -246,14 +246,14 @@ void MatrixFigure::paintAxes(QPainter& painter, const Layout& at, const FigureTh
                 QStringLiteral("← ") + name(rowTitle, at.rowLabels > 0 ? 0 : rows_ - 1), font, theme.query);
 }
 
-/// Draws the names of the rows, or of the columns: that of the cell under the pointer, and every n-th that fits.
+/// Draws the names of rows or columns: that of the cell under the pointer, and every n-th that fits.
 void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme, bool isRows) const {
     const std::vector<QString>& labels = isRows ? rowLabels : columnLabels;
     const double room = isRows ? at.rowLabels : at.columnLabels, cell = isRows ? at.cellHeight : at.cellWidth;
     if (room <= 0) return;
     const int all = isRows ? rows_ : columns_;
     const bool areNumbers = labels.empty(), areFlat = areNumbers && !isRows;
-    // Lines of text hardly need the space between them.
+    // Lines of text can be close to one another.
     const double height = smallLine(theme), least = areFlat ? numberWidth(all, theme) : 0.8 * height;
     const auto middle = [&](int index) {
         return (index + 0.5) * cell + (isRows || index < at.firstAside ? 0 : at.gap);

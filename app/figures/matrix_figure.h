@@ -27,27 +27,27 @@ struct MatrixFigure : Figure {
         Signed,  ///< diverging, symmetric about zero
         Weights, ///< unsigned, from zero to the largest
         Cells,   ///< 1 if visible, 0 if masked
-        Groups   ///< numbers that only name: neighbours differ in colour
+        Groups   ///< numbers that only name groups: neighbouring ones differ in colour
     };
 
     QString title, note; ///< the title above; a remark below, for example about an approximation
     QString rowTitle, columnTitle;
-    std::vector<QString> rowLabels, columnLabels;       ///< of the first rows and columns; empty: only numbers
+    std::vector<QString> rowLabels, columnLabels;       ///< for the first rows and columns; empty: numbers only
     bool rowsAreNamed = false, columnsAreNamed = false; ///< the labels replace the numbers
-    bool areProbabilities = false;                      ///< the values, which are read as per cent
-    bool numbersAxes = false;                           ///< rows, or columns, without labels show their numbers
+    bool areProbabilities = false;                      ///< the values, which are shown as percentages
+    bool numbersAxes = false;                           ///< rows or columns without labels show their numbers
     Kind kind = Kind::Signed;
-    /// The last columns, which stand apart and have a colour scale of their own: their numbers would drown the others.
+    /// The last columns, drawn apart with their own colour scale: on a shared one, their numbers would hide all others.
     struct Aside {
         int columns = 0;      ///< how many
-        QString name, others; ///< of these columns and of the others, above their colour bars
+        QString name, others; ///< titles above the colour bars of these columns and of the others
     };
-    std::optional<Aside> aside; ///< set before the matrix
-    bool writesValues = false;  ///< into the cells, where they fit
-    float leastScale = 0;       ///< the colours reach to this value at least: see shareScale()
+    std::optional<Aside> aside; ///< set this before setMatrix()
+    bool writesValues = false;  ///< writes values into the cells, if they fit
+    float leastScale = 0;       ///< the colour scale reaches at least this value: see shareScale()
     double largestCell = 96;    ///< pixels; keeps one token from filling the screen
     std::optional<MatrixCell> hovered, selected;
-    int borderEvery = 0;          ///< so many columns lie between two lines; 0: there are no lines
+    int borderEvery = 0;          ///< the number of columns between two lines; 0: no lines
     std::optional<int> beyondRow; ///< the first row beyond the trained length, with a line above it
     bool hasFocus = false;
 
@@ -57,7 +57,7 @@ struct MatrixFigure : Figure {
     int columns() const { return columns_; }
     bool isEmpty() const { return values_.empty(); }
     float valueAt(const MatrixCell& cell) const;
-    /// The value at the end of the colours of a column: the largest magnitude; 1 for cells and for a matrix of zeros.
+    /// The value at the end of a column's colour scale: the largest magnitude; 1 for cells and for a matrix of zeros.
     float largest(int column = 0) const;
     QColor colourOf(float value, const FigureTheme& theme) const;
 
@@ -66,7 +66,7 @@ struct MatrixFigure : Figure {
         double cellWidth = 1, cellHeight = 1;
         int firstAside = std::numeric_limits<int>::max(); ///< the column after the gap
         double gap = 0;                                   ///< between the columns and those aside
-        /// Room for the labels beside and above the plot; 0: they are not shown.
+        /// Room for the labels beside and above the plot; 0 if they are not shown.
         double rowLabels = 0, columnLabels = 0;
         QRectF cellRect(const MatrixCell& cell) const;
     };
@@ -103,7 +103,7 @@ private:
     void paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme, bool isRows) const;
 
     int rows_ = 0, columns_ = 0;
-    std::array<float, 2> largest_{}; ///< of the columns, and of those aside
+    std::array<float, 2> largest_{}; ///< of the columns, and of the columns aside
     std::vector<float> values_;
 
     Q_DECLARE_TR_FUNCTIONS(attn::MatrixFigure)

@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr double kSmallestGrid = 6; ///< pixels across a patch, from which on lines are drawn between patches
+constexpr double kSmallestGrid = 6; ///< pixels across a patch; larger patches have lines between them
 
 void frame(QPainter& painter, const QRectF& rect, const QColor& colour, double width) {
     painter.setBrush(Qt::NoBrush);
@@ -45,7 +45,7 @@ PatchOverlayFigure::Layout PatchOverlayFigure::layout(const QRectF& area, const 
     const double titleHeight = isRoomy && !title.isEmpty() ? std::round(theme.lineHeight()) : 0;
     const double noteHeight = isRoomy && !note.isEmpty() ? line : 0, barSpace = isRoomy ? 5 * theme.size : 0;
     const double margin = isRoomy ? spacing::kGap : 0, width = area.width() - 2 * margin;
-    const double ends = isRoomy ? std::ceil(line / 2) : 0; // the bar's numbers reach this far beyond it
+    const double ends = isRoomy ? std::ceil(line / 2) : 0; // the bar's end numbers reach beyond it
     result.title = QRectF(area.left() + margin, area.top() + margin, width, titleHeight);
     const QRectF room(area.left() + margin, area.top() + margin + titleHeight + ends, std::max(8.0, width - barSpace),
                       std::max(8.0, area.height() - 2 * margin - titleHeight - noteHeight - 2 * ends));
@@ -92,7 +92,7 @@ void PatchOverlayFigure::drawBorders(QPainter& painter, const Layout& at) const 
         return !areMerged || tokens[static_cast<size_t>(patch)] != tokens[static_cast<size_t>(neighbour)];
     };
     painter.setPen(QPen(QColor(255, 255, 255, areMerged ? 150 : 60), 1));
-    // One line per stretch, because overlapping translucent lines would look brighter where they meet.
+    // One line per stretch, because translucent lines look brighter where they overlap.
     const auto drawStretches = [&](int lines, int steps, const auto& isDrawn, const auto& draw) {
         for (int line = 1; line < lines; ++line)
             for (int step = 0, begin = 0; step <= steps; ++step) {

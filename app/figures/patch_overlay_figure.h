@@ -13,8 +13,8 @@
 
 namespace attn {
 
-/// A picture covered by one coloured number per patch: where a patch looks, or how much of each patch reaches the
-/// output. Colours run from zero to the largest number, or to both sides of zero for signed numbers.
+/// A picture with one coloured number over each patch, for example the attention that the patch receives. Colours run
+/// from zero to the largest number, or in both directions from zero for signed numbers.
 struct PatchOverlayFigure : Figure {
     QImage image;        ///< the picture as the model sees it
     QString title, note; ///< the title above; a remark below, such as the attention that goes to CLS
@@ -44,7 +44,7 @@ struct PatchOverlayFigure : Figure {
     std::optional<int> patchAt(const QPointF& point, const Layout& layout) const;
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
-    /// A matrix of the patches: the first row holds the column numbers, the first column the row numbers.
+    /// A matrix of patches: the first row holds the column numbers, the first column the row numbers.
     QString csv() const override;
     std::vector<NumberArray> numbers() const override;
     bool hasNumbers() const override { return !isEmpty(); }

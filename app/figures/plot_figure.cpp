@@ -49,14 +49,14 @@ std::vector<int> placeMarks(int last) {
 
 } // namespace
 
-/// Where places and values lie.
+/// Positions of places and values.
 struct PlotFigure::Axes {
     QRectF plot;
     std::vector<int> places;    ///< with a mark
     std::vector<double> values; ///< with a mark
     double first = 0, span = 1, bottom = 0, height = 1;
     bool isDoubling = false, isLogarithmic = false;
-    std::vector<QRectF> legend; ///< above the plot, one place for each line; empty: the names stand beside its end
+    std::vector<QRectF> legend; ///< above the plot, one rectangle per line; empty if names are at line ends
 
     QString valueText(double value) const { return isLogarithmic ? powerText(value) : markText(value, values); }
     double placed(double place) const { return isDoubling ? std::log2(place) : place; }
@@ -129,7 +129,7 @@ void PlotFigure::paintMarks(QPainter& painter, const Axes& at, const QRectF& are
         drawLine(painter, {area.left(), at.y(value) - line, at.plot.left() - area.left() - 0.4 * line, 2 * line},
                  kAtRight, at.valueText(value), theme.smallFont(), theme.faint);
     }
-    double written = area.left(); // where the last mark ended
+    double written = area.left(); // the end of the last written mark
     for (const int place : at.places) {
         const QString text = lengths.empty() ? QString::number(place) : lengthText(place);
         const double half = textWidth(text, theme.smallFont()) / 2 + 0.2 * line;
@@ -140,13 +140,13 @@ void PlotFigure::paintMarks(QPainter& painter, const Axes& at, const QRectF& are
     }
     if (marked == 0) return;
     painter.setPen(QPen(theme.faint, 1, Qt::DashLine));
-    // Its value may not be measured yet.
+    // This value may not be measured yet.
     const double x = std::clamp(at.x(marked), at.plot.left(), at.plot.right());
     painter.drawLine(QPointF(x, at.plot.top()), QPointF(x, at.plot.bottom()));
 }
 
 void PlotFigure::paintLines(QPainter& painter, const Axes& at, const QRectF& area, const FigureTheme& theme) const {
-    // Labels at the ends of the lines, moved apart so that they do not overlap.
+    // Labels at line ends are moved apart so that they do not overlap.
     const auto height = [&](double value) { return at.y(std::clamp(value, minimum, maximum)); };
     std::vector<size_t> order(lines.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -166,7 +166,7 @@ void PlotFigure::paintLines(QPainter& painter, const Axes& at, const QRectF& are
         painter.setBrush(Qt::NoBrush);
         if (each.label.isEmpty()) continue;
         previous = std::max(previous + line, points.back().y());
-        // A piece of the line before its name, which is then easy to read in any colour.
+        // A sample of the line precedes its name, so that the name can be in a readable colour.
         const double sample = at.legend.empty() ? at.plot.right() + 0.6 * line : at.legend[i].left(),
                      middle = at.legend.empty() ? previous : at.legend[i].center().y(),
                      end = at.legend.empty() ? area.right() : at.legend[i].right(), left = sample + kSample * line;

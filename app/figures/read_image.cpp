@@ -20,7 +20,7 @@
 namespace attn {
 namespace {
 
-/// More pixels than any camera takes. The limit bounds the memory that a decoder allocates.
+/// More pixels than any camera produces. The limit bounds the memory that a decoder allocates.
 constexpr qint64 kMostPixels = 100'000'000;
 constexpr int kMostMebibytes = 1024; ///< 100 million pixels of 16 bits a colour
 
@@ -48,14 +48,14 @@ Failure failureOf(const QString& where, const QString& what, const std::string& 
     return {.what = what.toStdString(), .where = where.toStdString(), .hint = hint};
 }
 
-/// Gives the one transparent grey of a PNG its value again: Qt writes black into the ramp of greys that it makes.
+/// Restores the one transparent grey of a PNG: Qt makes a ramp of greys and writes black in its place.
 QImage withItsGrey(QImage image) {
     const QList<QRgb> table = image.colorTable();
     const auto greyAt = [&](qsizetype at) { return static_cast<int>(at * 255 / (table.size() - 1)); };
     const qsizetype clear = table.indexOf(QRgb(0));
     if (clear < 0 || table.size() < 2) return image;
     for (qsizetype at = 0; at < table.size(); ++at)
-        if (at != clear && table[at] != qRgb(greyAt(at), greyAt(at), greyAt(at))) return image; // a palette
+        if (at != clear && table[at] != qRgb(greyAt(at), greyAt(at), greyAt(at))) return image; // this is a palette
     const int grey = greyAt(clear);
     image.setColor(static_cast<int>(clear), qRgba(grey, grey, grey, 0));
     return image;
@@ -75,15 +75,15 @@ QByteArray contentOf(QImageReader& reader) {
     return bytes;
 }
 
-/// What is wrong with a picture that can be read. @throws Error as damageIn()
+/// The damage of a picture that can be read anyway. @throws Error as damageIn()
 std::string damageOf(QImageReader& reader, const QByteArray& bytes, const std::string& name) {
-    if (bytes.startsWith("\xff\xd8")) // whose decoder says nothing on its own
+    if (bytes.startsWith("\xff\xd8")) // the decoder itself prints no warnings
         if (const QSize size = reader.size(); qint64{size.width()} * size.height() > kMostPicturePixels) return {};
     return damageIn(bytesOf(bytes), name);
 }
 
-/// Chooses the picture of a file that holds several, as Pillow does: the largest of an icon, else the first.
-/// @return what to say of it; empty: the file holds one
+/// Chooses one picture of a file with several, as Pillow does: the largest of an icon, otherwise the first.
+/// @return a remark about the choice; empty if the file holds one picture
 std::string chosenOf(QImageReader& reader, const QByteArray& bytes) {
     const int64_t count = picturesIn(bytesOf(bytes));
     if (count < 2) return {};
@@ -97,9 +97,9 @@ std::string chosenOf(QImageReader& reader, const QByteArray& bytes) {
 
 std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where) {
     const auto failure = [&](const QString& what, const std::string& hint) { return failureOf(where, what, hint); };
-    static const bool isSet = [] { // once: threads read it
+    static const bool isSet = [] { // once, because threads read it
         QImageReader::setAllocationLimit(kMostMebibytes);
-        QLoggingCategory::setFilterRules("qt.gui.imageio*=false"); // what is wrong with a file is said in a sentence
+        QLoggingCategory::setFilterRules("qt.gui.imageio*=false"); // problems are reported in a sentence
         return true;
     }();
     Q_UNUSED(isSet)
@@ -107,7 +107,7 @@ std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where)
     reader.setDecideFormatFromContent(true);
     const QByteArray bytes = contentOf(reader);
     std::string damage;
-    try { // first: libpng writes to standard error
+    try { // before Qt reads it, because libpng writes to standard error
         damage = damageOf(reader, bytes, where.toStdString());
     } catch (const Error& error) {
         return Failure{.what = error.message(), .where = error.where(), .hint = error.hint()};
@@ -118,7 +118,7 @@ std::variant<Image, Failure> decoded(QImageReader& reader, const QString& where)
     if (!isKnown)
         return failure(ReadImageText::tr("the file is not a picture in a known format"),
                        "use one of these formats: " + formats());
-    if (const QSize size = reader.size(); size.isValid()) // some formats know it only after decoding
+    if (const QSize size = reader.size(); size.isValid()) // some formats know the size only after decoding
         if (const QString objection = objectionTo(size); !objection.isEmpty())
             return failure(objection, "make it smaller");
     const std::string choice = chosenOf(reader, bytes);

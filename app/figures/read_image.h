@@ -12,12 +12,12 @@
 namespace attn {
 
 /// Decodes a picture of any format that Qt reads. Applies its EXIF rotation and converts it to 8 bits per colour. As in
-/// Pillow, which the programs use that trained the models, a transparent pixel keeps the colour that the file stores
-/// for it, and a colour of 16 bits keeps its higher byte; `remark` says which pixels were transparent.
+/// Pillow, which most models were trained with, a transparent pixel keeps its stored colour, and a colour of 16 bits
+/// keeps its higher byte. `remark` lists transparent pixels.
 /// @return a failure if the file does not exist, is not a picture, is damaged, or has no pixels or too many
 std::variant<Image, Failure> readImage(const QString& path);
 
-/// The same for the bytes of a file. @param where named by failures
+/// Decodes the bytes of a file in the same way. @param where named by failures
 std::variant<Image, Failure> readImage(const QByteArray& bytes, const QString& where);
 
 /// Converts a decoded picture in the same way. @return an empty image if it has no pixels

@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// The rotation of a vector in planes of two features as its position grows: one circle per plane, one point per
+/// How a vector rotates in planes of two features when its position grows: one circle per plane, one point per
 /// position.
 struct RotationFigure : Figure {
     struct Plane {
@@ -20,7 +20,7 @@ struct RotationFigure : Figure {
 
     QString title, note;
     std::vector<Plane> planes;
-    std::optional<int> beyond; ///< the first position beyond the trained length; drawn as hollow points from there
+    std::optional<int> beyond; ///< the first position beyond the trained length; points from it on are hollow
 
     bool isEmpty() const { return planes.empty(); }
 

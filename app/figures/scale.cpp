@@ -30,7 +30,7 @@ float levelOf(float value, ScaleKind kind, float rowMaximum) {
     return value;
 }
 
-/// Whether a pixel shows only masked cells: keys after their queries, without weight.
+/// Whether a pixel shows only masked cells: keys after their queries, with weight 0.
 bool isMasked(const PatternTile& tile, size_t row, size_t column, float value) {
     const int lastQuery = tileToken(static_cast<int>(row) + 1, tile.queryBegin, tile.queryEnd, tile.rows) - 1;
     const int firstKey = tileToken(static_cast<int>(column), tile.keyBegin, tile.keyEnd, tile.columns);

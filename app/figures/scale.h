@@ -12,7 +12,7 @@ namespace attn {
 
 enum class ScaleKind { Linear, Log, RowMaximum };
 
-/// How attention weights become colours. The default is the plain scale that Reset returns to.
+/// How attention weights become colours. Reset returns to the default.
 struct Scale {
     ScaleKind kind = ScaleKind::Linear;
     /// Hides the first token, which receives much surplus weight from many heads ("attention sink", Xiao et al. 2023,
@@ -36,10 +36,10 @@ QString scaleKey(ScaleKind kind);
 /// @return Linear for an unknown key
 ScaleKind scaleFromKey(const QString& key);
 
-/// The lower end of the log scale; smaller weights have the same colour.
+/// The lower end of the log scale. Smaller weights get the same colour.
 inline constexpr float kLogFloor = 1e-4f;
 
-/// A level that has no colour: masked (a key after its query, with weight 0) or hidden.
+/// The level of a cell without colour: masked (a key after its query, with weight 0) or hidden.
 inline constexpr float kNoLevel = -1.0f;
 
 /// A tile after a scale is applied.
@@ -50,9 +50,9 @@ struct ScaledTile {
 };
 ScaledTile scaleTile(const PatternTile& tile, const Scale& scale);
 
-/// The weights of a tile for a plain matrix: NaN where a cell is masked, so that it looks as in a heatmap.
+/// The weights of a tile for a plain matrix. Masked cells are NaN, so that they look as in a heatmap.
 std::vector<float> visibleWeights(const PatternTile& tile);
-/// The same for a whole pattern. @param weights [tokens, tokens]
+/// The visible weights of a whole pattern. @param weights [tokens, tokens]
 std::vector<float> visibleWeights(std::vector<float> weights, int tokens);
 
 /// tilePixel is the tile pixel that shows a token; tileToken is the first token of a pixel.

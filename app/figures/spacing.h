@@ -1,7 +1,7 @@
 #pragma once
 
-/// Distances in windows and in figures, in pixels: multiples of 8, and half of it between parts of one thing. A layout
-/// without a distance of its own has kGap between its items and around them (LabStyle).
+/// Distances in windows and in figures, in pixels: multiples of 8, or 4 between parts of one thing. By default, a
+/// layout has kGap between its items and around them (LabStyle).
 namespace attn::spacing {
 
 inline constexpr int kTight = 4;

@@ -359,7 +359,7 @@ std::vector<NumberArray> ThumbnailGridFigure::numbers() const {
     const auto hasShape = [&](const PatternTile& tile) {
         return tile.rows == grid_->tiles.front().rows && tile.columns == grid_->tiles.front().columns;
     };
-    const bool isEven = std::ranges::all_of(grid_->tiles, hasShape); // else an array for each site
+    const bool isEven = std::ranges::all_of(grid_->tiles, hasShape); // otherwise there is one array per site
     std::vector<NumberArray> arrays;
     for (int site = 0; site < grid_->sites; ++site) {
         const PatternTile& tile = grid_->at(site, 0);

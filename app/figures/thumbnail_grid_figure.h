@@ -23,30 +23,29 @@ struct HeadChoice {
 };
 
 /// "L1 H0", or "L1, mean of heads".
-/// @param site how figures name it: ModelStructure::labelOf(); empty: "L1"
+/// @param site the name of the site in figures, ModelStructure::labelOf(); empty: "L1"
 QString headTitle(const HeadChoice& choice, const QString& site = {});
-/// What a pixel stands for where a pattern is pooled, to follow a title: ": each pixel shows ..."; empty if it is one
-/// cell.
+/// The meaning of a pixel of a pooled pattern, to follow a title: ": each pixel shows ..."; empty if a pixel is a cell.
 QString resolutionText(const PatternTile* tile);
 
 /// A thumbnail of every head: layers down, heads across, and on the right the mean and the maximum over each layer's
 /// heads. A bracket joins heads that share a key/value head.
 struct ThumbnailGridFigure : Figure {
     std::shared_ptr<const NewestRows> newest;       ///< may be null
-    std::shared_ptr<const NewestRows> newestBefore; ///< not null: the difference of `newest` from it is drawn
+    std::shared_ptr<const NewestRows> newestBefore; ///< set: the figure shows `newest` minus this
     std::vector<QString> siteLabels{};              ///< names of the rows of thumbnails: "L2"
-    std::vector<float> kept; ///< [layers * heads] the share of its output that a head keeps; empty: all keep all of it
-    int keyValueHeads = 0;   ///< 0 or the number of heads: no groups
+    std::vector<float> kept; ///< [layers * heads] the fraction of its output that a head keeps; empty: all of it
+    int keyValueHeads = 0;   ///< 0 or the number of heads: no groups are drawn
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
     HeadChoice selected;
     std::optional<HeadChoice> hovered;
-    double glow = 0; ///< 0..1, how brightly the newest token's rows are lit
+    double glow = 0; ///< 0..1, the brightness of the newest token's rows
     bool hasFocus = false;
 
-    /// Sets the heads' tiles and computes the aggregates' tiles from them.
-    /// @param before not null: the difference of `grid` from it is drawn, with the same colours for all heads. Ignored
-    /// if its shape differs.
+    /// Sets the tiles of the heads and computes the tiles of aggregates.
+    /// @param before set: the figure shows `grid` minus this, with one colour scale for all heads; ignored if the
+    /// shapes differ
     void setGrid(const std::shared_ptr<const PatternGrid>& grid,
                  const std::shared_ptr<const PatternGrid>& before = nullptr);
     const std::shared_ptr<const PatternGrid>& grid() const { return grid_; }
@@ -76,19 +75,18 @@ struct ThumbnailGridFigure : Figure {
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// The patterns as they are shown: one line per layer, head and pixel.
     QString csv() const override;
-    /// "pattern" [layers, heads, queries, keys], or "pattern_pooled" where a pixel is the largest of several weights,
-    /// and the newest token's row [layers, heads, keys] at full length. Sites of different sizes have arrays of their
-    /// own.
+    /// "pattern" [layers, heads, queries, keys], or "pattern_pooled" if a pixel is the largest of several weights, and
+    /// the newest token's row [layers, heads, keys] at full length. If sites differ in size, each has its own arrays.
     std::vector<NumberArray> numbers() const override;
     bool hasNumbers() const override { return !isEmpty(); }
     std::shared_ptr<const Figure> copy() const override { return std::make_shared<ThumbnailGridFigure>(*this); }
 
 private:
     int groupSize() const;
-    bool hasTile(int layer, int column) const;  ///< false: the layer has fewer heads than another
+    bool hasTile(int layer, int column) const;  ///< false if the layer has fewer heads than another
     const NewestRows* comparableNewest() const; ///< newestBefore if it has the same keys, otherwise null
     std::vector<float> newestValues() const;    ///< the weights or their differences
-    /// [rows, columns] of a tile: its weights or their differences, NaN where it has no colour.
+    /// [rows, columns] of a tile: its weights or their differences, NaN for cells without colour.
     std::vector<float> visibleValues(int site, int head) const;
     double headerHeight(const FigureTheme& theme) const;
     double labelWidth(const FigureTheme& theme) const; ///< of the labels of sites, with a gap

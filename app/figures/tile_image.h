@@ -14,9 +14,8 @@ namespace attn {
 /// transparent.
 class TileImage {
 public:
-    /// Rebuilds what changed. Tiles are identified by their addresses.
-    /// @param before not null: the difference of the tile from it is drawn, in the diverging map; if its cells are not
-    /// the same, nothing is drawn
+    /// Updates the outdated parts. A tile is identified by its address.
+    /// @param before set: draws `tile` minus this in the diverging map, or nothing if the cells differ
     /// @param range as in scaleDifference()
     void update(const std::shared_ptr<const PatternTile>& tile, const Scale& scale, ColourMapId colours,
                 const std::shared_ptr<const PatternTile>& before = nullptr, float range = 0);
@@ -26,8 +25,8 @@ public:
     const QImage& image() const { return image_; }
     const ScaledTile& scaled() const { return scaled_; }
 
-    /// A part of the image at a lower resolution. Each pixel has the colour of the highest level that it covers, or of
-    /// the largest difference, so that no peak is lost.
+    /// A part of the image at a lower resolution. So that no peak is lost, each pixel has the colour of the highest
+    /// level, or of the largest difference, that it covers.
     /// @param part in tile pixels
     const QImage& pooled(const QRectF& part, const QSize& size) const;
 

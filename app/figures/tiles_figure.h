@@ -12,7 +12,7 @@
 
 namespace attn {
 
-/// A grid of small images with names and the numbers that they show, each as large as the area allows.
+/// A grid of small images with their names and numbers. Each is as large as the area allows.
 struct TilesFigure : PointedFigure {
     QString title, note;
     QString emptyText; ///< shown if there are no tiles
@@ -21,7 +21,7 @@ struct TilesFigure : PointedFigure {
     std::vector<QString> names;                       ///< one per tile
     NumberArray data;                                 ///< first axis: tiles
     std::optional<std::pair<double, double>> range{}; ///< of the numbers, if all tiles share a colour map
-    ColourMapId colours = ColourMapId::Viridis;       ///< that colour map
+    ColourMapId colours = ColourMapId::Viridis;       ///< the colour map for `range`
 
     struct Layout {
         QRectF title, note, bar; ///< bar: null without a range
@@ -51,7 +51,7 @@ private:
 /// An image of numbers, scaled from their minimum to their maximum. Three channels give colours, otherwise it is grey.
 /// @param values [channels, height, width]
 QImage tileOf(std::span<const float> values, int channels, int height, int width);
-/// An image of numbers in the colours of a map, which spans the range.
+/// An image of numbers in the colours of a map that spans the range.
 /// @param values [height, width]
 QImage tileOf(std::span<const float> values, int height, int width, const std::pair<double, double>& range,
               ColourMapId colours);

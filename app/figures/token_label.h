@@ -15,19 +15,19 @@ namespace attn {
 /// mark is put on "◌".
 QString visibleText(const QString& text);
 
-/// A text of the engine that may come from a file, such as a class, a path or a sentence about them, with control
-/// characters and direction marks made visible. Lines and spaces stay.
+/// A text of the engine that may come from a file (a class, a path, a sentence about them) with visible control
+/// characters and direction marks. Lines and spaces stay.
 QString shownText(std::string_view text);
 
 /// The label of a token; "#id" if the model has no text for it.
 QString tokenLabel(const TokenInfo& token);
 
-/// What the signs in a label stand for, such as "<0xC3>"; empty: it has none.
+/// A sentence about signs in a label such as "<0xC3>"; empty if it has none.
 QString tokenRemark(const QString& label);
 
 /// One label per token.
 std::vector<QString> tokenLabels(std::span<const TokenInfo> tokens);
-/// The same; empty without a sequence.
+/// The labels of a sequence; empty if it is null.
 std::vector<QString> tokenLabels(const Sequence* sequence);
 
 } // namespace attn

@@ -9,15 +9,15 @@
 
 namespace attn {
 
-/// Words in a row with an arrow from each word to those that depend on it, as grammars draw a dependency tree.
+/// Words in a row, with an arrow from each word to its dependents, as in drawings of dependency trees.
 struct TreeFigure : Figure {
     QString title, note;
     std::vector<QString> labels; ///< one for each word
-    std::vector<int> parents;    ///< for each word the one on which it depends; itself: the root
+    std::vector<int> parents;    ///< for each word its parent; the root is its own parent
     int leading = 0;             ///< words at the beginning that are not in the tree
 
     bool isEmpty() const { return parents.empty(); }
-    /// The widest page that the words need.
+    /// The width at which all words fit.
     double widthNeeded(const FigureTheme& theme) const;
     QString summary() const; ///< the tree in words, for screen readers
 

@@ -14,7 +14,7 @@ struct VisionLookText {
     Q_DECLARE_TR_FUNCTIONS(attn::VisionLook)
 };
 
-/// @return the row of the axis that looks; none: the mean of all patches
+/// @return the query's row on the axis; none for the mean of all patches
 std::optional<int> queryOf(const ModelInfo& info, const VisionLook& look) {
     if (look.patch) return static_cast<int>(info.prefix.size()) + *look.patch;
     return info.prefix.empty() || look.isMean ? std::nullopt : std::optional(0);
@@ -185,7 +185,8 @@ std::unique_ptr<TilesFigure> positionsFigure(const PictureRun& run) {
     const auto rows = static_cast<int>(info.grid.height), columns = static_cast<int>(info.grid.width);
     const auto count = static_cast<size_t>(rows * columns);
     figure->columns = columns;
-    // The range starts at the least similar pair. With the paper's -1 to 1, very similar positions would look equal.
+    // The range starts at the least similar pair. With the paper's range of -1 to 1, similar positions would look
+    // equal.
     const double lowest = static_cast<double>(*std::ranges::min_element(similarity));
     figure->range = std::pair(std::min(lowest, 0.999), 1.0);
     for (size_t patch = 0; patch < count; ++patch) {

@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// What to show of a run over its picture, and how. Two models that are compared share it.
+/// Which part of a run is shown over its picture, and how. Two compared models share it.
 struct VisionLook {
     enum Head { Mean = -1, Maximum = -2 };
 
@@ -18,24 +18,24 @@ struct VisionLook {
     int site = 0;
     int head = Mean;            ///< a head, or one of the enumerators
     std::optional<int> patch{}; ///< the query; none: the token before the patches, or the mean of all patches
-    bool isMean = false;        ///< without a patch: the mean of all patches, even if a token precedes them
+    bool isMean = false;        ///< without a patch: the mean of all patches, even if there is a token before them
     ColourMapId colours = ColourMapId::Viridis;
     double opacity = 0.6;
     bool isSmooth = false;
 };
 
-/// @return the attention weights that the look shows; no patches if the model forms no such pattern
+/// @return the attention weights for the look; no patches if the model forms no such pattern
 PatchRow rowOf(const PictureRun& run, const VisionLook& look);
 /// @return the overlay of a look; empty if there is no run
 PatchOverlayFigure overlayFigure(const PictureRun& run, const VisionLook& look);
-/// @return the overlays of all heads, whatever head the look names; empty if there is no run
+/// @return the overlays of all heads, ignoring the head of the look; empty if there is no run
 /// @param original the run whose patterns are subtracted; null: none
 HeadOverlaysFigure headOverlaysFigure(const PictureRun& run, const VisionLook& look,
                                       const PictureRun* original = nullptr);
-/// @return the overlay of the difference, changed minus original  @param original the run without the changes
+/// @return the overlay of the changed run minus the original run
 PatchOverlayFigure differenceFigure(const PictureRun& changed, const PictureRun& original, const VisionLook& look);
 
-// Figures of a whole vision model, from its parameters and patterns. Without data, a figure shows what is missing.
+// Figures of a whole vision model, from its parameters and patterns. Without data, a figure shows a message.
 
 /// @return the attention distance of every head  @param layer, head the chosen head; head < 0: none
 /// @param original the run whose distances are subtracted; null: none

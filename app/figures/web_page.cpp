@@ -33,7 +33,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 @media (prefers-color-scheme: light) { .dark { display: none; } }
 )";
 
-/// Draws the heatmap from the element "data" and reads the cell under the pointer, or the one that arrow keys choose.
+/// Draws the heatmap from the element "data". The pointer or the arrow keys choose a cell, whose numbers it shows.
 constexpr auto kHeatmapScript = R"js(
 const data = JSON.parse(document.getElementById("data").textContent);
 const canvas = document.getElementById("heatmap"), reading = document.getElementById("reading");
@@ -130,7 +130,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 choose(-1, -1);
 )js";
 
-/// JSON that may stand in a script element: no "<" can end it.
+/// JSON for a script element. It contains no "<" that could end the element.
 QByteArray inScript(const QJsonObject& object) {
     QByteArray json = QJsonDocument(object).toJson(QJsonDocument::Compact);
     return json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
@@ -176,7 +176,7 @@ QJsonObject dataOf(const HeatmapFigure& figure) {
             {"help", WebPageText::tr("Point at a cell, or use the arrow keys, to read its weight.")}};
 }
 
-/// Any other figure's numbers: its arrays by name.
+/// The arrays of any other figure, by name.
 QJsonObject dataOf(const Figure& figure) {
     QJsonObject data;
     for (const NumberArray& array : figure.numbers()) {
@@ -188,7 +188,7 @@ QJsonObject dataOf(const Figure& figure) {
     return data;
 }
 
-/// An SVG without the lines that only a file of its own may have.
+/// An SVG without the lines that only a separate file may have.
 QByteArray inlineSvg(const Figure& figure, const FigureTheme& theme, const QSize& page) {
     QByteArray svg = svgOf(figure, theme, page);
     return svg.mid(std::max<qsizetype>(0, svg.indexOf("<svg")));

@@ -11,7 +11,7 @@ bool isPunctuation(const QString& text) {
     return std::ranges::all_of(text, [](QChar c) { return !c.isLetterOrNumber() && !c.isSurrogate() && !c.isMark(); });
 }
 
-/// The label without the space that begins a word, or the sign that goes on with one.
+/// The label without the space that begins a word or the sign that continues one.
 QString labelInWord(const TokenInfo& token) {
     QString text = QString::fromStdString(token.text);
     if (token.isSpecial || text.trimmed().isEmpty()) return tokenLabel(token);
@@ -20,7 +20,7 @@ QString labelInWord(const TokenInfo& token) {
     return visibleText(text);
 }
 
-/// Whether a token goes on with the word of the token before it.
+/// Whether a token continues the word of the token before it.
 bool continues(const TokenInfo& before, const TokenInfo& token) {
     if (before.isSpecial || token.isSpecial) return false;
     if (before.word.begin != before.word.end && token.word.begin != token.word.end)
@@ -29,7 +29,7 @@ bool continues(const TokenInfo& before, const TokenInfo& token) {
     if (text.startsWith(QLatin1String("##"))) return true; // WordPiece
     if (text.startsWith(' ') || text.startsWith(QChar(0x2581)) || text.trimmed().isEmpty()) return false;
     const QString last = QString::fromStdString(before.text);
-    if (last.trimmed().isEmpty()) return before.text == " " && !isPunctuation(text); // a space alone begins a word
+    if (last.trimmed().isEmpty()) return before.text == " " && !isPunctuation(text); // a separate space begins a word
     return !isPunctuation(text) && !isPunctuation(last.trimmed());
 }
 

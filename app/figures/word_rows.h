@@ -11,8 +11,7 @@
 
 namespace attn {
 
-/// The words of a text whose tokens are pieces of words. A special token is a word of its own, and so is a sign of
-/// punctuation.
+/// The words of a text whose tokens are pieces of words. Each special token and each punctuation mark is a word.
 struct WordRows {
     std::vector<int> begins;     ///< the first token of each word
     std::vector<int> wordOf;     ///< the word of each token
@@ -23,10 +22,10 @@ struct WordRows {
 
 WordRows wordRows(std::span<const TokenInfo> tokens);
 
-/// A pattern between words: the weights of the pieces of a key are added, and the rows of the pieces of a query are
-/// averaged, so each row still sums to 1.
-/// @param tile exact, and of all tokens  @source Clark et al. 2019, "What Does BERT Look At?", arXiv:1906.04341,
-/// section 4.1
+/// A pattern between words: adds the weights of the pieces of a key, and averages the rows of the pieces of a query, so
+/// each row still sums to 1.
+/// @param tile exact, with all tokens  @source Clark et al. 2019, "What Does BERT Look At?", arXiv:1906.04341, section
+/// 4.1
 std::shared_ptr<PatternTile> wordTile(const PatternTile& tile, const WordRows& queries, const WordRows& keys);
 
 } // namespace attn

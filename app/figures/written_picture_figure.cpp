@@ -16,7 +16,7 @@ struct WrittenPictureText {
     Q_DECLARE_TR_FUNCTIONS(attn::WrittenPictureFigure)
 };
 
-constexpr int kEnlargement = 8; ///< so that what smooths the picture leaves its pixels sharp
+constexpr int kEnlargement = 8; ///< large enough that smoothing leaves the pixels sharp
 
 /// The number of pixels that have a value.
 int64_t pixelsIn(const WrittenPicture& layout, std::span<const TokenInfo> tokens) {
@@ -43,7 +43,7 @@ QImage imageOf(const WrittenPicture& layout, std::span<const TokenInfo> tokens) 
     return image;
 }
 
-/// "pixel 2, 5", of a colour with its channel.
+/// The name of a value: "pixel 2, 5", with its channel if it has colours.
 QString nameOf(const WrittenPicture& layout, int64_t value) {
     const int64_t pixel = layout.pixelOf(value / layout.channels);
     const QString place =
@@ -73,7 +73,7 @@ PatchOverlayFigure writtenPictureFigure(const WrittenPicture& layout, std::span<
     for (int64_t nth = pixelsIn(layout, tokens); nth < layout.pixels(); ++nth)
         sums[static_cast<size_t>(layout.pixelOf(nth))] = std::numeric_limits<float>::quiet_NaN();
     figure.setValues(static_cast<int>(layout.rows), static_cast<int>(layout.columns), std::move(sums));
-    const bool writes = query >= 0 && query < layout.values(); // the last token of a picture writes none of it
+    const bool writes = query >= 0 && query < layout.values(); // the last token of a picture writes nothing
     if (writes) figure.marked = static_cast<int>(layout.pixelOf(query / layout.channels));
     figure.title = writes ? WrittenPictureText::tr("Where the model looks to write %1").arg(nameOf(layout, query))
                           : WrittenPictureText::tr("The picture is complete.");

@@ -8,8 +8,8 @@
 
 namespace attn {
 
-/// A picture as far as it is written, covered by where one query looks, and a frame around the pixel that the query
-/// writes.
+/// The part of a picture that is written, covered with the attention of one query, and a frame around the pixel that
+/// the query writes.
 /// @param query index of a token
 /// @param weights attention of the query to each token; empty: unknown
 PatchOverlayFigure writtenPictureFigure(const WrittenPicture& layout, std::span<const TokenInfo> tokens, int query,

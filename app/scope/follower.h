@@ -25,8 +25,8 @@ public:
     Follower(const Follower&) = delete;
     Follower& operator=(const Follower&) = delete;
 
-    /// The lines that arrived since the last call. Does not wait. At most 32 MiB of lines wait: until they are taken,
-    /// the other program's writes wait, too.
+    /// The lines that arrived since the last call. Does not wait. When 32 MiB of lines are waiting, the other program's
+    /// writes wait until they are taken.
     std::vector<std::string> takeLines();
     bool isConnected() const { return isConnected_; } ///< the other program still runs
 

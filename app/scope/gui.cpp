@@ -19,7 +19,7 @@ namespace attn::scope {
 namespace {
 
 constexpr float kFontSize = 16, kLargeFontSize = 28;
-constexpr uint32_t kTextures = 16; // the font's texture and the reserve of later versions
+constexpr uint32_t kTextures = 16; // the font's texture, and a reserve for later versions
 
 /// Paths of DejaVu Sans in common distributions. It has the arrows and open boxes of token labels.
 constexpr const char* kFonts[] = {
@@ -47,7 +47,7 @@ const Colour kColours[] = {
     {ImGuiCol_ButtonHovered, {0.255f, 0.278f, 0.325f, 1}, {0.757f, 0.780f, 0.812f, 1}},
     {ImGuiCol_FrameBgActive, {0.294f, 0.325f, 0.384f, 1}, {0.690f, 0.722f, 0.765f, 1}},
     {ImGuiCol_ButtonActive, {0.294f, 0.325f, 0.384f, 1}, {0.690f, 0.722f, 0.765f, 1}},
-    {ImGuiCol_PlotHistogram, {1.0f, 0.45f, 0.80f, 1}, {0.72f, 0.10f, 0.42f, 1}},     // warns
+    {ImGuiCol_PlotHistogram, {1.0f, 0.45f, 0.80f, 1}, {0.72f, 0.10f, 0.42f, 1}},     // warnings
     {ImGuiCol_CheckMark, {0.369f, 0.788f, 0.384f, 1}, {0.075f, 0.475f, 0.275f, 1}},  // a green of viridis
     {ImGuiCol_SliderGrab, {0.149f, 0.404f, 0.400f, 1}, {0.533f, 0.788f, 0.765f, 1}}, // far enough from the text on it
     {ImGuiCol_SliderGrabActive, {0.173f, 0.482f, 0.475f, 1}, {0.451f, 0.733f, 0.706f, 1}},
@@ -91,7 +91,7 @@ Gui::Gui(const Window& window, gpu::Context& context, VkRenderPass renderPass, u
 
     IMGUI_CHECKVERSION();
     ImGui::CreateContext();
-    ImGui::GetIO().IniFilename = nullptr; // nothing to remember
+    ImGui::GetIO().IniFilename = nullptr; // the window remembers nothing
     makeFonts(scale_);
     setLook(false, false);
     ImGui_ImplGlfw_InitForVulkan(window.handle(), true);

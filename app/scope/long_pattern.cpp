@@ -28,7 +28,7 @@ int LongPattern::window() const {
 void LongPattern::follow() {
     if (model_ == nullptr) return;
     if (!own_ || layer_ != subject_.layer()) {
-        own_ = nullptr; // two views would share the statistics of their rows
+        own_ = nullptr; // frees it first: two views would share the statistics of their rows
         own_ = model_->microscope().longPatternView(subject_.layer());
         longPattern_ = own_.get();
         longPattern_->keepOnDevice();
@@ -54,7 +54,7 @@ std::string LongPattern::facts() const {
 }
 
 LongPatternRegion LongPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const {
-    int level = 0; // a pixel of the view is never larger than one of the screen
+    int level = 0; // a pixel of the view is at most as large as one of the screen
     while (level < LensBand::kMostLevel && static_cast<float>(2 << level) * cellPixels <= 1) ++level;
     const auto span = [&](std::pair<int, int> range) {
         return (((range.second - 1) >> level) - (range.first >> level)) + 1;

@@ -21,7 +21,7 @@ public:
     const DevicePixels& pixels(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) override;
     bool isReady(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) override;
     float probability(const Cell& cell) override;
-    /// Only one pixel in two hundred is brighter. Among thousands of keys, most weights are small.
+    /// Only one pixel in two hundred is brighter, because most weights among thousands of keys are small.
     float largest() const override { return largest_; }
     std::string facts() const override;
     const LongPatternPicture& picture() const { return longPattern_->picture(); }

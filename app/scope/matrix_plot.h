@@ -19,7 +19,7 @@ public:
         std::function<std::string(const Cell& cell)> describe; ///< text for the cell under the pointer, with its value
     };
     /// Makes the widgets of one frame within the area, and handles the mouse there.
-    /// @param mostBytes the limit for one binding; of a larger tensor only the first visible rows are shown
+    /// @param mostBytes the limit for one binding; of a larger tensor, only the first visible rows are shown
     void draw(const Area& area, const Look& look, const Microscope::DeviceTensor& tensor, uint64_t mostBytes,
               const Options& options);
 

@@ -24,7 +24,7 @@ namespace attn {
 struct Microscope::TensorPlan {
     std::string name;
     int64_t room = 0;   ///< largest number of tokens; 0: a parameter
-    bool isCut = false; ///< only the rows of tokens are valid; else all rows are
+    bool isCut = false; ///< only the rows of tokens are valid
     std::string axes{};
     std::set<std::string> edited{}; ///< hooks that can be changed in it
     std::unique_ptr<GpuExecutor> executor;
@@ -99,7 +99,7 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
             .byHand = std::move(byHand)};
 }
 
-/// A row of pixels of a head, with the rows that changes set. @return [columns]
+/// A row of pixels of a head, in which changes have set some rows. @return [columns]
 /// @param band for all heads; this function sets its rows
 std::vector<float> Microscope::rowByHand(GpuExecutor& executor, LensBand band, int layer, int head, int row,
                                          int columns) const {
@@ -147,8 +147,8 @@ TensorStatistics statisticsIn(std::span<const float> values) {
     return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
-/// The largest number of tokens of a plan over a whole sequence: a sixteenth more than now, and at least sixteen more,
-/// so that the next tokens use the same plan. A larger plan would run longer than it saves.
+/// The capacity in tokens of a plan over a whole sequence: at least a sixteenth and at least sixteen tokens more than
+/// now, so that the next tokens use the same plan. A larger plan would cost more time than it saves.
 int64_t roomFor(int64_t tokens, int64_t capacity) {
     const int64_t step =
         std::max<int64_t>(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(tokens))) / 16, 16);
@@ -188,7 +188,7 @@ GpuExecutor& Microscope::runHook(const std::string& name) {
         ModelGraph graph = graphOf();
         const std::string axes = graph.graph->probes().at(name).axes;
         const bool isCut = axes.size() > 1 && axes.front() == 'T' && axes.find_first_of("TS", 1) == std::string::npos;
-        if (!isCut && room != tokens) { // patterns: a shorter sequence has another layout
+        if (!isCut && room != tokens) { // patterns of a shorter sequence have another layout
             room = tokens;
             graph = graphOf();
         }
@@ -360,7 +360,7 @@ double bytesOf(const Plan& plan, const PlannedOp& op, const OpTypesOf& types) {
     double bytes = 0;
     if (name == "embedding" || name == "take") // reads as many rows of a table as it writes
         return sizeOf(types.inputs.front()) * (name == "embedding" ? 1 : 0) + 2 * sizeOf(types.outputs.front());
-    if (plan.graph->node(op.node).op->writesInPlace) { // copies the value to its place
+    if (plan.graph->node(op.node).op->writesInPlace) { // it copies a value to its place
         for (size_t i = 1; i < types.inputs.size(); ++i) bytes += 2 * sizeOf(types.inputs[i]);
         return bytes;
     }
@@ -371,7 +371,7 @@ double bytesOf(const Plan& plan, const PlannedOp& op, const OpTypesOf& types) {
     return bytes;
 }
 
-/// The name to show for an op: its hook, else the parameter or cache that it uses.
+/// The name to show for an op: its hook, or else the parameter or cache that it uses.
 std::string pathOf(const Plan& plan, const PlannedOp& op) {
     for (const auto& [name, probe] : plan.graph->probes())
         if (probe.tensor.node == op.node) return name;
@@ -400,7 +400,7 @@ Microscope::Timed& Microscope::timedStep(Phase phase) {
     timed.first = isDecode ? all - 1 : 0;
     timed.count = isDecode ? 1 : std::min(all - 1, static_cast<size_t>(queries));
     if (timed.executor && timed.edited == model_.editedHooks()) return timed;
-    timed.executor = nullptr; // its memory first
+    timed.executor = nullptr; // frees its memory first
     timed.edited = model_.editedHooks();
     const ModelGraph graph = model_.stepGraph(queries);
     std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());

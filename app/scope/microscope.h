@@ -57,7 +57,8 @@ public:
     explicit Microscope(LanguageModel& model);
     ~Microscope();
 
-    /// A sentence that tells why patterns and plans of this model cannot be shown from the device; empty if they can.
+    /// The reason, as a sentence, why patterns and plans of this model cannot be shown from the device; empty if they
+    /// can.
     const std::string& refusal() const { return refusal_; }
 
     /// Patterns of all heads of a layer: [heads, size, size] floats with padded rows. The first `rows` rows of a head
@@ -67,7 +68,7 @@ public:
         uint64_t byteOffset = 0;
         int heads = 0, size = 0, rowStride = 0; ///< in floats
         int firstRow = 0, rows = 0, columns = 0;
-        /// Pixels [rows, size] from firstRow on that replace those of heads with a changed pattern.
+        /// Pixels [rows, size] from firstRow on that replace the pixels of heads with a changed pattern.
         std::vector<PatternTile> byHand;
     };
     /// Draws the patterns of a layer.

@@ -59,9 +59,9 @@ public:
 
 private:
     void describeText(int firstChanged);
-    /// Applies changes to a prompt. All tokens are removed.
+    /// Applies changes to a prompt, and removes all tokens.
     void workOut(const Changes& changes, TextInput prompt);
-    /// The beginning of a text, with what belongs to it.
+    /// The first tokens of a text, with the other inputs for them.
     static TextInput beginning(TextInput text, size_t length);
 
     LanguageModel& language_;

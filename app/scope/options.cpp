@@ -10,7 +10,7 @@
 namespace attn::scope {
 namespace {
 
-constexpr int kFramesBeforeScreenshot = 3; // layout settles in the first
+constexpr int kFramesBeforeScreenshot = 3; // the first frame settles the layout
 
 std::string readSize(const std::string& text, Options& options) {
     const auto sides = cli::wholeNumbers(text, "x");

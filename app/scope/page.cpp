@@ -78,7 +78,7 @@ float Page::drawTools(bool isRunning, UserRequests& requests) {
         flow(chooserWidth());
         choose("##head", "Head %d", "Head (left and right arrows)", subject_.head(), subject_.heads(), requests.head);
     }
-    bool isFirst = !(shown && shown->looksAtHead()); // the next tool starts a line
+    bool isFirst = !(shown && shown->looksAtHead()); // the first tool of a line
     if (model != nullptr && shown && shown->looksAtTokens()) {
         if (toolButton("Generate a token", "Add the most probable token and its row (Space; hold for more)", false,
                        std::exchange(isFirst, false)))

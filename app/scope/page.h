@@ -31,7 +31,7 @@ public:
     const Look& look() const { return look_; }
 
 private:
-    // Each returns its height.
+    // Each of these returns its height.
     float drawTools(bool isRunning, UserRequests& requests);
     float drawFacts(double frameMs);
     void drawRefusal(const Area& area) const;

@@ -16,7 +16,7 @@ constexpr float kLargestCell = 4;       // em, of a fitted pattern
 constexpr float kSmallestLabel = 0.65f; // em: labels shrink with their cells to this size, then disappear
 
 float widestLabel(const std::vector<std::string>& labels, float most) {
-    constexpr size_t kMany = 4096; // token labels of this many tokens are numbers, and the last one is the widest
+    constexpr size_t kMany = 4096; // with this many tokens, labels are numbers, and the last one is the widest
     if (labels.size() > kMany) return std::min(most, ImGui::CalcTextSize(labels.back().c_str()).x);
     float widest = 0;
     for (const std::string& label : labels) {

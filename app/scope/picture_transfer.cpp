@@ -6,7 +6,7 @@
 namespace attn::scope {
 namespace {
 
-constexpr uint64_t kAlignment = 256; // the most that a device may ask of an offset
+constexpr uint64_t kAlignment = 256; // the largest that a device may require of an offset
 
 struct Range {
     VkBuffer buffer;

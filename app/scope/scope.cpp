@@ -18,7 +18,7 @@ namespace attn::scope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr size_t kFramesTimed = 9;   // their median is shown, so that one frame that makes a plan does not count
+constexpr size_t kFramesTimed = 9;   // their median is shown, to ignore a frame that makes a plan
 constexpr int kMostSurfacesLost = 3; // more in a row mean that the display is gone
 constexpr int kFramesAfterEvent = 3; // Dear ImGui settles sizes and hovers in the next frames
 
@@ -48,7 +48,7 @@ void dropOvertaken(std::vector<MirrorMessage>& messages) {
     bool isChangedLater = false;
     for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
         if (std::exchange(isChangedLater, isChangedLater || message->changes.has_value())) message->changes.reset();
-        if (message->step > 0) isChangedLater = false; // the step needs the model as it was then
+        if (message->step > 0) isChangedLater = false; // the step needs the model as it was before
     }
 }
 

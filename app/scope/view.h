@@ -24,7 +24,7 @@ struct Look {
     bool liftsFaint = false; ///< colours by the square root of the attention weight
 };
 
-/// What the reader asked for, by key or by button.
+/// The requests of a reader, by keys or by buttons.
 struct UserRequests {
     int sites = 0, heads = 0; ///< steps
     std::optional<int> site, head;
@@ -41,7 +41,7 @@ public:
 
     /// Adds the view's own widgets to the tools.
     virtual void drawTools(UserRequests&) {}
-    /// Makes the widgets of one frame, between Gui::beginFrame and endFrame. @param requests what they ask for is added
+    /// Makes the widgets of one frame, between Gui::beginFrame and endFrame. @param requests receives what they ask for
     virtual void draw(const Area& area, const Look& look, UserRequests& requests) = 0;
     /// Updates the view's data on the device.
     /// @param finishFrame must be called before changing anything that the last frame may read

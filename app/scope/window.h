@@ -47,7 +47,7 @@ public:
     bool isFullScreen() const;
     void pollEvents();
     void waitForEvents();
-    /// GLFW key codes pressed or repeated since the last call.
+    /// GLFW key codes that were pressed or repeated since the last call.
     std::vector<int> takeKeys();
 
 private:

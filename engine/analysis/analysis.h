@@ -41,8 +41,8 @@ struct Analysis {
     virtual std::string key() const = 0;
     /// Computes the result. @throws Error if the model or the input does not allow it
     virtual std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const = 0;
-    /// This analysis with choices that it left to the model, such as the most likely token, fixed to those of `result`.
-    /// It asks the same question about another run. @return null: nothing was left to the model
+    /// This analysis with choices that it left to the model, such as the most probable token, fixed to those of
+    /// `result`. It asks the same question about another run. @return null: nothing was left to the model
     virtual std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const {
         static_cast<void>(result);
         return nullptr;

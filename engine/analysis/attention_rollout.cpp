@@ -45,7 +45,7 @@ void discardLowest(std::vector<float>& map, double share) {
     for (size_t i = 0; i < count; ++i) map[order[i]] = 0;
 }
 
-/// Adds the skip connection, and scales the weights on tokens so that the row sums to 1.
+/// Adds the skip connection, then scales the weights on tokens so that each row sums to 1.
 void addResidual(std::vector<float>& map, const LayerLayout& layout) {
     layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
         float* cells = map.data() + first;
@@ -107,7 +107,7 @@ TokenMap identity(const LayerLayout& layout) {
     return map;
 }
 
-/// @param shares [rows]  @return [columns] the sum of the rows times their shares
+/// @param shares [rows]  @return [columns] the sum of the map's rows, weighted with the shares
 std::vector<float> sumOf(const TokenMap& map, std::span<const double> shares) {
     std::vector<float> sums;
     for (int64_t column = 0; column < map.columns.tokens; ++column) {
@@ -121,7 +121,7 @@ std::vector<float> sumOf(const TokenMap& map, std::span<const double> shares) {
     return sums;
 }
 
-/// One map for each site over the rows of both streams. Rows that a site does not write stay as they are.
+/// One map per site over the rows of both streams. Rows that a site does not write keep their values.
 std::vector<TokenMap> jointSteps(const ModelStructure& structure, const TextRows& rows,
                                  std::span<const SitePattern> patterns, const RolloutOptions& options) {
     std::vector<TokenMap> steps;

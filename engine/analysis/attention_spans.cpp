@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-/// The longest span of a mask; no value: it has no spans.
+/// The longest span of a mask; none if it has no spans.
 std::optional<double> longestOf(const AttentionSpec& spec) {
     for (const MaskExpression::ContentTerm& term : spec.mask.contentTerms())
         for (size_t i = 0; i < term.part->params.size(); ++i)

@@ -7,8 +7,8 @@
 
 namespace attn {
 
-/// The text that a model writes after the current tokens, without and with its changes. Each step takes the most likely
-/// token.
+/// The text that a model writes after the current tokens, without and with its changes. Each step takes the most
+/// probable token.
 struct Continuation : AnalysisResult {
     std::vector<int> before, after; ///< tokens of the original and the changed run
     std::string textBefore, textAfter;

@@ -8,7 +8,7 @@ void PatchEffects::compare(const LogitTarget& asked, std::span<const float> ownL
                            std::span<const float> otherLogits) {
     target = {.token = resolved({.token = asked.token}, otherLogits).token,
               .other = resolved({.token = asked.other}, ownLogits).token};
-    if (target.other == target.token) target.other = -1; // both runs predict the same
+    if (target.other == target.token) target.other = -1; // both runs predict the same token
     own = static_cast<float>(logitOf(target, ownLogits));
     other = static_cast<float>(logitOf(target, otherLogits));
 }

@@ -14,7 +14,7 @@ std::shared_ptr<AnalysisResult> FormedPathAnalysis::run(RunningModel& model, con
     const std::vector<float> all = model.formedLogits(input);
     const auto size = static_cast<size_t>(model.choices());
     const auto formed = std::span(all).subspan(model.predictedRow(input) * size, size);
-    // With a cache, only the last token runs again, so this is what the views show.
+    // With a cache, only the last token is run, and the views show its results.
     const std::vector<float> own = model.predictFrom(input, input.isText() ? input.tokens().size() - 1 : 0);
 
     auto result = std::make_shared<FormedPath>();

@@ -10,10 +10,10 @@ namespace attn {
 /// The prediction of a run beside that of the formed path, which computes the same with whole patterns, and without
 /// fused kernels, a key/value cache or a running state. They differ only by rounding.
 struct FormedPath : AnalysisResult {
-    std::vector<int> ids;                          ///< most likely tokens or classes of the run
+    std::vector<int> ids;                          ///< most probable tokens or classes of the run
     std::vector<float> ownLogits, formedLogits;    ///< [ids]
     float largestDifference = 0, largestLogit = 0; ///< over all tokens or classes; of the absolute values
-    int best = 0, bestFormed = 0;                  ///< the most likely token or class of either
+    int best = 0, bestFormed = 0;                  ///< the most probable token or class of either
     void count(FiniteCount& numbers) const override {
         for (const auto* each : {&ownLogits, &formedLogits}) numbers.add(*each);
         numbers.add(largestDifference);

@@ -107,12 +107,12 @@ public:
         }
     }
 
-    /// The rows after a norm, without its division.
+    /// Rows as a norm changes them, but without its division.
     Tensor normed(Tensor rows, const std::string& norm) const {
         if (norm_ == NormKind::None) return rows;
         return weighted(norm_ == NormKind::LayerNorm ? centred(rows) : rows, norm);
     }
-    Tensor embeddings() const { return graph_.parameter("embed.W_E", {vocabulary_, width_}); } ///< [V,C], of a text
+    Tensor embeddings() const { return graph_.parameter("embed.W_E", {vocabulary_, width_}); } ///< [V,C], for a text
     bool predictsTokens() const { return vocabulary_ > 0 && vocabulary_ == choices(); }
     int64_t choices() const { return readout_.second[0]; }
     /// [V,C], or [classes,C]: the readout with the final norm folded in, which multiplies a row of the residual stream.
@@ -130,14 +130,14 @@ private:
     static Tensor centred(Tensor rows) { return binary(rows, reduce(rows, Reduction::Mean, {1}), Binary::Subtract); }
 
     Graph& graph_;
-    int64_t width_, vocabulary_ = 0; ///< no vocabulary of a picture
+    int64_t width_, vocabulary_ = 0; ///< 0: the model reads a picture
     NormKind norm_{};
     bool isFinalNormed_ = false;
     double share_ = 1;                               ///< of the logits, which may be the mean of two classifiers
-    std::pair<std::string, Shape> readout_{{}, {0}}; ///< no rows: it has none, or one that is not linear
+    std::pair<std::string, Shape> readout_{{}, {0}}; ///< no rows if there is no readout or it is not linear
 };
 
-/// The tokens of a text, each once. @throws Error if there are none, or one is outside the vocabulary
+/// The distinct tokens of a text. @throws Error if there are none, or one is outside the vocabulary
 std::vector<int> distinct(const std::vector<int>& tokens, int vocabulary) {
     std::vector<int> found;
     for (const int token : tokens)
@@ -173,7 +173,7 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& model, c
     result->site = site;
     result->head = head;
     result->isOfTokens = !info.readsPictures();
-    std::vector<float> picture; // its rows before the first layer
+    std::vector<float> picture; // the rows of the picture before the first layer
     if (result->isOfTokens) {
         result->tokens = distinct(tokens.empty() ? context.input.tokens() : tokens, info.vocabulary);
     } else {
@@ -202,7 +202,7 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& model, c
     if (ends.choices() > 0) {
         const Tensor out = batchedMatmul(ends.readout(), wo); // [V,C].[C,D] -> [V,D]
         most("writes", times(times(asked, wv), out), result->writes);
-        // The circuit W_U W_O W_V E is V x V; its eigenvalues that are not 0 are those of W_V E W_U W_O.
+        // The circuit W_U W_O W_V E is V x V. Its nonzero eigenvalues equal those of W_V E W_U W_O.
         if (ends.predictsTokens())
             outputs.emplace("core", batchedMatmul(times(all, wv), out, {.transposeA = true})); // [D,V].[V,D]
     }
@@ -278,7 +278,7 @@ std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& mod
     auto result = std::make_shared<CompositionScores>();
     result->sites = info.layers;
     result->heads = info.heads;
-    const auto H = static_cast<size_t>(info.heads); // the most of a layer
+    const auto H = static_cast<size_t>(info.heads); // the largest number of heads in a layer
     const auto headsOf = [&](size_t layer) { return static_cast<size_t>(info.site(static_cast<int>(layer)).heads); };
     const auto all = static_cast<size_t>(info.layers) * H;
     result->values.assign(3 * all * all, 0);

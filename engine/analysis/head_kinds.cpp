@@ -26,7 +26,7 @@ void requireComparable(const HeadDetection& a, const HeadDetection& b) {
         throw Error({.what = "heads that read text and heads that read pictures cannot be compared",
                      .where = kWhere,
                      .hint = "compare models of the same input"});
-    if (a.period == 0 || a.prints.empty() || b.prints.empty()) return; // areas of pictures can be pooled
+    if (a.period == 0 || a.prints.empty() || b.prints.empty()) return; // areas of pictures can always be pooled
     if (const int64_t tokens = a.prints.front().areas.width, others = b.prints.front().areas.width; tokens != others)
         throw Error(
             {.what = fmt::format("fingerprints of {} tokens and of {} tokens cannot be compared", tokens, others),
@@ -131,7 +131,7 @@ std::vector<std::vector<size_t>> headGroups(const HeadDetection& detection, floa
 }
 
 std::vector<size_t> headsByKind(const HeadDetection& detection) {
-    const auto rank = [&](size_t at) { // the kind, and minus its score
+    const auto rank = [&](size_t at) { // the kind, and the negated score
         const HeadScores& head = detection.heads[at];
         const auto kind = head.kind();
         return kind ? std::pair(*kind, -head.of(*kind)) : std::pair(detection.kinds.size(), 0.0f);

@@ -16,7 +16,7 @@ std::vector<std::vector<double>> sharesOf(int64_t from, int64_t to) {
     std::vector<std::vector<double>> shares(static_cast<size_t>(from), std::vector<double>(static_cast<size_t>(to), 0));
     for (int64_t part = 0; part < from; ++part)
         for (int64_t into = 0; into < to;
-             ++into) { // in units where a source interval has length `to` and a target interval has length `from`
+             ++into) { // units in which each source interval has length `to` and each target interval length `from`
             const int64_t both = std::min((part + 1) * to, (into + 1) * from) - std::max(part * to, into * from);
             shares[static_cast<size_t>(part)][static_cast<size_t>(into)] =
                 static_cast<double>(std::max<int64_t>(0, both)) / static_cast<double>(to);
@@ -37,7 +37,7 @@ std::vector<std::vector<double>> sharesOf(ImageSize from, ImageSize to) {
     return shares;
 }
 
-/// The weights, pooled to areas that are at least as large.
+/// The weights, pooled into areas of at least their present size.
 std::vector<float> inAreas(const HeadPrint& print, ImageSize areas) {
     if (print.areas == areas) return print.weights;
     const auto from = static_cast<size_t>(print.areas.area()), to = static_cast<size_t>(areas.area());

@@ -31,16 +31,16 @@ std::vector<float> meanEmbedding(LanguageModel& model, const std::string& stack)
     return denseResult(*executor, "mean");
 }
 
-/// The straight way from the baseline of an input to the input itself.
+/// The straight line from a baseline to an input.
 struct Way {
     Tensor point{};                               ///< [N,width], N at least the rows of the input
     size_t rows = 0;                              ///< tokens or patches
     std::vector<float> baseline{};                ///< [width] of every row
-    std::function<void(double share)> prepare{};  ///< writes the input at this share of the way
-    std::function<std::vector<float>()> target{}; ///< the values of `point` at its end, after a run there
+    std::function<void(double share)> prepare{};  ///< writes the input at this fraction of the line
+    std::function<std::vector<float>()> target{}; ///< the values of `point` at the end of the line, after a run there
 };
 
-/// The sites at which the streams of a model of text begin: that of the source, if it reads one, then that of the text.
+/// The sites at which the streams of a text model begin: first the source's, if there is one, then the text's.
 std::vector<int> firstSites(const ModelStructure& structure) {
     std::vector<int> first{0};
     if (structure.hasTwoStacks()) first.push_back(structure.sitesOf(structure.sites.back().queryStream).front());
@@ -99,7 +99,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     const int at = whole.predictAfter(position);
     Graph& graph = whole.graph();
     const Tensor logit = sum(multiply(whole.prediction(), targetInput(graph, model.choices())));
-    std::vector<Way> ways; // the streams go along theirs at the same time
+    std::vector<Way> ways; // the points of all streams move at the same time
     for (const int site : sites) {
         const Site& begin = model.info().site(site);
         ways.push_back(
@@ -131,7 +131,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     result->logit = whole.result("logit").front();
     std::vector<std::vector<float>> directions;
     for (const Way& way : ways) directions.push_back(way.target());
-    // The directional derivative at each row along `directions`.
+    // The directional derivative of the logit at each row along `directions`.
     const auto along = [&] {
         std::vector<double> sums;
         for (size_t way = 0; way < ways.size(); ++way) {
@@ -153,7 +153,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
         for (size_t i = 0; i < directions[way].size(); ++i)
             directions[way][i] -= ways[way].baseline[i % ways[way].baseline.size()];
     const double difference = static_cast<double>(result->logit) - static_cast<double>(result->baselineLogit);
-    float done = 0; // progress: each rule takes half of the rest, because another may follow
+    float done = 0; // progress: each rule takes half of the rest, because another one may follow
     for (result->steps = steps;; result->steps *= 2) {
         const bool isLast = 2 * result->steps > mostSteps;
         const float part = isLast ? 1 - done : (1 - done) / 2;

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = LogitAttribution::Kind;
 
-/// The terms of the last residual stream, each as its product with the gradient of the logit.
+/// The terms of the last residual stream. Each is multiplied with the gradient of the logit.
 class Parts {
 public:
     Parts(const WholeRun& whole, Tensor slope) : whole_(whole), slope_(slope) {}
@@ -27,7 +27,7 @@ public:
         list.push_back({.kind = kind, .layer = layer, .name = std::move(name)});
         values.push_back(reshape(reduce(multiply(whole_.hook(hook), slope_), Reduction::Sum, {0, 1}), {1}));
     }
-    /// z of each head times the head's part of W_O; one term if heads are mixed before they are added.
+    /// Adds z of each head times the head's part of W_O, or one term if heads are mixed first.
     void addAttention(int site) {
         const LayerAttention& attention = whole_.model().attentionOf(site);
         const Site& at = structure().sites[static_cast<size_t>(site)];
@@ -75,7 +75,7 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& mode
 
     Parts parts(whole, slope);
     const std::vector<int> summed = structure.sitesOf(last.queryStream);      // the residual stream is their sum
-    const bool beginsModel = summed.front() == 0 || model.info().readsSource; // and not after a merging of tokens
+    const bool beginsModel = summed.front() == 0 || model.info().readsSource; // not after tokens were merged
     if (beginsModel) {
         parts.addHook(Kind::Embedding, -1, "embedding", last.inStack("hook_embed"));
         parts.addHook(Kind::Position, -1, "position", last.inStack("hook_pos_embed"));

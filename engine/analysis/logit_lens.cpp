@@ -18,7 +18,7 @@
 namespace attn {
 namespace {
 
-/// The indices of the largest values, by falling value.
+/// The indices of the largest values, in falling order.
 std::vector<int> mostLikely(std::span<const float> values, int count) {
     std::vector<int> order(values.size());
     std::iota(order.begin(), order.end(), 0);
@@ -68,7 +68,7 @@ LogitLens::Stage stageOf(ReadOut& readOut, const LogitLens& lens, std::span<cons
     return stage;
 }
 
-/// Adds the stages of the encoder before its last: the decoder reads each of them in place of the last.
+/// Adds the stages of the encoder before its last one: the decoder reads each of them instead of the last.
 void addSource(LogitLens& lens, LanguageModel& model, ReadOut& readOut, const AnalysisContext& context) {
     const StageHooks hooks = stageHooks(model.info(), 0);
     const std::string& read = hooks.names.back();
@@ -111,7 +111,7 @@ void addSource(LogitLens& lens, LanguageModel& model, ReadOut& readOut, const An
 }
 
 /// Appends the summary of a row of logits to a stage of a picture.
-/// @param activation Softmax, or Sigmoid: the entropy is then the sum of those of all labels, each there or not
+/// @param activation Softmax or Sigmoid; with Sigmoid the entropy is the sum over all labels
 void addRow(LogitLens::Stage& stage, const LogitLens& lens, std::span<const float> logits, ClassActivation activation) {
     const std::vector<float> shares = saidOf(logits, activation);
     double entropy = 0;
@@ -136,10 +136,10 @@ void addRow(LogitLens::Stage& stage, const LogitLens& lens, std::span<const floa
 struct ClassStage {
     int layer = -1;
     std::vector<float> together; ///< [classes] as the readout reads the layer
-    std::vector<float> alone;    ///< [rows, classes] as it reads each row alone; or empty
+    std::vector<float> alone;    ///< [rows, classes] when the readout reads each row by itself; may be empty
 };
 
-/// @param stages at least one; the last one has the final prediction
+/// @param stages at least one; the last one holds the final prediction
 std::shared_ptr<LogitLens> lensOfClasses(const ModelInfo& info, const LogitLensAnalysis& analysis,
                                          std::span<const ClassStage> stages) {
     auto lens = std::make_shared<LogitLens>();
@@ -178,7 +178,7 @@ std::vector<ClassStage> stagesOf(VisionModel& model, const Input& picture) {
     return stages;
 }
 
-/// The row of each layer that the readout of a text's class reads.
+/// For each layer, the row that the class readout of a text reads.
 std::vector<ClassStage> stagesOf(LanguageModel& model, const Input& text) {
     WholeRun whole(model, text);
     const StageHooks hooks = stageHooks(model.info(), model.info().structure.sites.back().queryStream);
@@ -269,7 +269,7 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, 
              .hint = fillsGaps ? "use the logit lens with [MASK] in the text" : "open a model that continues texts"});
     auto scores = std::make_shared<TokenScores>();
     scores->tokens = !text.empty() ? tokensOf(model, text) : tokens.empty() ? context.input.tokens() : tokens;
-    auto input = std::get<TextInput>(context.input); // its source stays
+    auto input = std::get<TextInput>(context.input); // the source stays
     input.types.clear();
     const auto begin = static_cast<int>(model.config().startToken);
     if (model.info().readsSource && (scores->tokens.empty() || scores->tokens.front() != begin))
@@ -295,7 +295,7 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, 
                             all.begin() + static_cast<std::ptrdiff_t>(end));
         WholeRun whole(model, input);
         whole.compile({{stream, whole.hook(stream)}});
-        if (model.config().hasPrefix) { // a token that is scored must not be seen before it
+        if (model.config().hasPrefix) { // the prefix must not show a token that is scored
             const auto positions = whole.executor().inputIntegers(decoder_names::kKeyPositions);
             std::iota(positions.begin(), positions.end(), 0);
         }

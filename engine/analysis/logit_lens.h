@@ -20,7 +20,7 @@ struct LogitLens : AnalysisResult {
         int layer = -1;      ///< -1: the embedding
         std::string stack{}; ///< "encoder" or "decoder" in a model with both; empty in others
         int rows = 0;
-        std::vector<int> ids;                ///< [rows, choices] most likely tokens or classes
+        std::vector<int> ids;                ///< [rows, choices] most probable tokens or classes
         std::vector<float> probabilities;    ///< [rows, choices]
         std::vector<float> entropy;          ///< [rows], nats
         std::vector<int> finalRank;          ///< [rows] number of choices more likely than the final prediction
@@ -29,7 +29,7 @@ struct LogitLens : AnalysisResult {
     };
     int choices = 0;
     bool isOfTokens = true; ///< whether tokens are predicted, each row its own; false: classes of the whole input
-    int finals = 1;         ///< final predictions of each row: 1 of tokens, else the most likely classes
+    int finals = 1;         ///< final predictions of each row: 1 of tokens, else the most probable classes
     std::vector<int> final; ///< [rows] of tokens; [finals] of classes, by falling probability
     /// The stages that the readout can read. For pictures, those after the last merging of tokens.
     std::vector<Stage> stages;
@@ -55,7 +55,7 @@ struct TokenScores : AnalysisResult {
     std::vector<float> entropy; ///< [tokens] of the prediction, in nats
     std::vector<int> rank;      ///< [tokens] number of tokens that were more likely
     int choices = 0;
-    std::vector<int> ids;             ///< [tokens, choices] most likely tokens
+    std::vector<int> ids;             ///< [tokens, choices] most probable tokens
     std::vector<float> probabilities; ///< [tokens, choices]
     double meanLoss() const;          ///< NaN for fewer than two tokens
     double perplexity() const;        ///< exp(meanLoss()). @source Jelinek et al. 1977

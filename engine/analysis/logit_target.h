@@ -6,7 +6,7 @@ namespace attn {
 
 /// The logit of a token or class, or its difference from the logit of another.
 struct LogitTarget {
-    int token = -1; ///< -1: the most likely
+    int token = -1; ///< -1: the most probable
     int other = -1; ///< -1: none
     bool operator==(const LogitTarget&) const = default;
 };

@@ -16,9 +16,9 @@ namespace {
 
 constexpr double kNoSpread = 1e-12; ///< a variance below this share of the squares is rounding
 
-/// Areas are named from a quarter on, because patches attend more widely than tokens of a text.
+/// The least weight with which an area names a head. It is a quarter, because patches attend more widely than words.
 constexpr float kLeastOfAreas = 0.25f;
-/// That of an even distribution over 60 % of 200 patches.
+/// The entropy of an even distribution over 60 % of 200 patches.
 constexpr float kLeastEntropy = 0.9f;
 
 std::string offsetTitle(int down, int right) {
@@ -149,7 +149,7 @@ public:
             set(PatchHeadKind::Content, correlation, correlation);
         }
         if (spread_ > 0) set(PatchHeadKind::WholePicture, tally.entropy / spread_, tally.entropy / spread_);
-        // Almost even weights may still correlate with similarity by tiny amounts.
+        // The rest of almost even weights may correlate with similarity by chance.
         if (found.of(PatchHeadKind::WholePicture) >= kLeastEntropy && !std::isnan(found.of(PatchHeadKind::Content)))
             found.beyond[static_cast<size_t>(PatchHeadKind::Content)] = 0;
         return found;
@@ -282,7 +282,7 @@ private:
     double similarityVariance_ = 0, similaritySquares_ = 0;
 };
 
-/// The patches in the order of shuffledOrder().
+/// The patches, permuted by shuffledOrder().
 std::vector<float> shuffledPatches(std::span<const float> patches, int count, uint64_t seed) {
     const size_t width = patches.size() / static_cast<size_t>(count);
     std::vector<float> shuffled;
@@ -346,14 +346,14 @@ HeadDetection detectOnPatches(VisionModel& model, const Input& picture, uint64_t
             .patterns;
     HeadDetection result;
     result.kinds = kKinds;
-    result.leastAlike = 0.9f; // below it, wide heads of few patches would all be one group
+    result.leastAlike = 0.9f; // a lower limit would put all wide heads of few patches in one group
     std::vector<float> pixelSimilarity;
     for (size_t layer = 0; layer < patterns.size(); ++layer) {
         report(0.6f + 0.4f * static_cast<float>(layer) / static_cast<float>(patterns.size()));
         const SitePattern& pattern = patterns[layer];
         if (pattern.values.empty()) continue;
         const ImageSize own = config.gridOf(static_cast<int64_t>(layer));
-        // Pooled tokens differ from picture to picture.
+        // Tokens that were merged differ from picture to picture.
         const bool isPooled = pattern.layout.tokens != pattern.layout.prefix + own.area();
         const ImageSize grid = isPooled ? ImageSize{} : own;
         const bool isAsBefore = layer > 0 && !pixelSimilarity.empty() && !pattern.layout.windows &&

@@ -17,9 +17,8 @@ struct PatchRow {
 };
 
 /// The row of a token in the pattern of one head.
-/// @param token index over the tokens before the patches, then the patches of the picture. For a patch, uses the token
-/// that
-///              contains it. No value: the mean over all patches
+/// @param token index over the tokens before the patches, then the patches of the picture; a patch stands for the token
+///              that contains it. None: the mean over all patches
 PatchRow patchRow(const SitePattern& pattern, int head, std::optional<int> token);
 /// The row of a token, with all heads combined.
 PatchRow fusedPatchRow(const SitePattern& pattern, std::optional<int> token, HeadFusion fusion);

@@ -22,7 +22,7 @@ PrincipalComponents principalComponents(std::span<const float> rows, int64_t wid
     // X^T X and X X^T have the same nonzero eigenvalues: use the smaller matrix.
     const bool isTall = n >= width;
     const Eigen::MatrixXd side = isTall ? centred.transpose() : centred, products = side * side.transpose();
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(products); // its eigenvalues rise
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(products); // eigenvalues in rising order
     const Eigen::VectorXd variances = eigen.eigenvalues().reverse().cwiseMax(0);
     const double total = variances.sum();
 

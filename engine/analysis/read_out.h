@@ -13,7 +13,7 @@ namespace attn {
 struct ReadOutRows {
     int64_t rows = 0;
     int choices = 0;
-    std::vector<int> ids;                    ///< [rows, choices] most likely tokens, by falling probability
+    std::vector<int> ids;                    ///< [rows, choices] most probable tokens, by falling probability
     std::vector<float> probabilities;        ///< [rows, choices]
     std::vector<float> entropy;              ///< [rows], nats
     std::vector<float> targetLogProbability; ///< [rows], natural logarithm

@@ -21,7 +21,7 @@
 namespace attn {
 namespace {
 
-/// The source of an open model, for another model beside it.
+/// Reads the source of an open model for a second model.
 template <class Source> class Same : public Source {
 public:
     explicit Same(const Source& source) : source_(source) {}
@@ -58,7 +58,7 @@ public:
     const std::vector<std::string>& labels() const override { return source_.labels(); }
 };
 
-/// The median seconds of a piece of work, without the first runs.
+/// The median time of a piece of work, without the first runs.
 double medianSeconds(int runs, int warm, const std::function<void()>& work) {
     std::vector<double> seconds;
     for (int i = 0; i < runs; ++i) {
@@ -86,7 +86,7 @@ double writingRate(LanguageModel& model, const std::vector<int>& tokens) {
 struct Answers {
     StorageEffects::Effect effect;
     std::vector<SitePattern> patterns;
-    std::vector<float> probabilities; ///< empty without a classifier; of a regression, its numbers
+    std::vector<float> probabilities; ///< empty without a classifier; the numbers of a regression
     ClassActivation activation = ClassActivation::Softmax;
 };
 
@@ -128,7 +128,7 @@ Answers answersOf(VisionModel& model, const AnalysisContext& context) {
             .activation = model.info().activation};
 }
 
-/// The Jensen-Shannon divergence of two predictions, in bits; where each label is there or not, the mean of theirs.
+/// The Jensen-Shannon divergence of two predictions, in bits. For independent labels, the mean over the labels.
 /// @return NaN without probabilities
 double divergenceOf(std::span<const double> now, std::span<const double> before, ClassActivation activation) {
     if (now.empty() || activation == ClassActivation::None) return std::numeric_limits<double>::quiet_NaN();

@@ -48,7 +48,7 @@ void checkPatchable(const RunningModel& model, const std::string& hook) {
                  .hint = fmt::format("use {}", fmt::join(possible, ", "))});
 }
 
-/// Makes hooks of all blocks ready for patches, so that one plan serves them.
+/// Declares hooks of all blocks as changed, so that one plan serves every patch.
 HookEdits declared(const RunningModel& model, HookEdits edits, const std::vector<CapturedHook>& values) {
     const auto& info = model.info();
     for (const CapturedHook& value : values) {
@@ -57,7 +57,7 @@ HookEdits declared(const RunningModel& model, HookEdits edits, const std::vector
             const int site = info.structure.siteOf(value.name).value();
             const Site& at = info.site(site);
             edits.declare(at.hook("z"), at.heads, int64_t{at.heads} * at.headWidth);
-            if (!edits.editsPatternOf(site)) edits.set({.site = site}); // no row of it yet
+            if (!edits.editsPatternOf(site)) edits.set({.site = site}); // no row is set yet
         } else {
             edits.declare(value.name, shape.rank() == 3 ? shape[1] : 1, shape.elements() / shape[0]);
         }
@@ -65,7 +65,7 @@ HookEdits declared(const RunningModel& model, HookEdits edits, const std::vector
     return edits;
 }
 
-/// Puts one token's row of the other run in the place of the run's own: of a pattern, that query's row of all heads.
+/// Replaces one token's row by that of the other run. For a pattern, it is the row of that query in all heads.
 HookEdits patched(const ModelStructure& structure, HookEdits edits, const CapturedHook& from, size_t token) {
     const auto rowOf = [&](size_t row, size_t width) {
         const auto begin = from.values.begin() + static_cast<std::ptrdiff_t>(row * width);
@@ -98,7 +98,7 @@ Input otherInput(RunningModel& model, const AnalysisContext& context, const std:
     }
     const LanguageModel& reader = languageModel(model);
     auto other = std::get<TextInput>(context.input);
-    const bool readsSource = model.info().readsSource; // then the text is another source, and the target stays
+    const bool readsSource = model.info().readsSource; // the other text is a source; the target stays
     std::vector<int>& replaced = readsSource ? other.source : other.tokens;
     const size_t count = replaced.size();
     replaced = readsSource ? sourceTokensOf(reader, text) : tokensOf(reader, text);

@@ -61,7 +61,7 @@ constexpr std::array<HeadKind, kTextHeadKinds> kKinds{{
      .finding = "{0} of its attention goes to the last 4 tokens",
      .source = "",
      .tier = 2},
-    {.id = "broad", // every head is so to some degree
+    {.id = "broad", // every head is broad to some degree
      .title = "broad",
      .finding = "{0} of its attention overlaps with an even distribution",
      .source = "",
@@ -85,7 +85,7 @@ constexpr std::array<HeadKind, kTextHeadKinds> kKinds{{
 struct Pattern {
     std::span<const float> cells;
     int tokens, keys;
-    bool looksAhead; ///< some query sees a key after its own position
+    bool looksAhead; ///< whether a query sees a later key
 
     Pattern(const SitePattern& site, int head)
         : cells(std::span(site.values).subspan(site.at(head, 0), static_cast<size_t>(site.layout.cells()))),
@@ -109,7 +109,7 @@ template <class Cell> float meanOver(int from, int end, Cell&& cell) {
     return static_cast<float>(sum / (end - from));
 }
 
-/// Weight on which two patterns agree at each position, beyond an even distribution; mean over queries.
+/// The weight that two patterns share beyond an even distribution; mean over queries.
 float agreement(const Pattern& a, const Pattern& b) {
     return meanOver(2 * kLocal, a.tokens, [&](int query) {
         const float even = 1 / static_cast<float>(a.seen(query));
@@ -120,7 +120,7 @@ float agreement(const Pattern& a, const Pattern& b) {
     });
 }
 
-/// Overlap of a pattern with an even distribution; mean over queries.
+/// The weight that a pattern shares with an even distribution; mean over queries.
 float evenness(const Pattern& pattern) {
     return meanOver(2 * kLocal, pattern.tokens, [&](int query) {
         const float even = 1 / static_cast<float>(pattern.seen(query));
@@ -146,7 +146,7 @@ std::vector<int> randomTokens(const Tokenizer* tokenizer, int64_t vocabulary, in
     return tokens;
 }
 
-/// `count` random tokens, `times` times. The source of a model that reads one has as many, others.
+/// Draws `count` random tokens and repeats them to `times` copies. A source gets other tokens of the same number.
 Input randomInput(const LanguageModel& model, int count, int times, uint64_t seed) {
     const auto draw = [&](const Tokenizer* tokenizer, int64_t vocabulary, uint64_t from) {
         const std::vector<int> once = randomTokens(tokenizer, vocabulary, count, from);
@@ -160,7 +160,7 @@ Input randomInput(const LanguageModel& model, int count, int times, uint64_t see
     return input;
 }
 
-/// The fixed text; of a model that reads a source, as source and target.
+/// The fixed text. A model with a source gets it as source and target.
 Input probeText(const LanguageModel& model) {
     TextInput input{.tokens = tokensOf(model, kProbeText)};
     input.tokens.resize(std::min(input.tokens.size(), static_cast<size_t>(model.capacity())));
@@ -222,7 +222,7 @@ HeadScores scoresOf(const Runs& runs, size_t site, int head) {
     set(TextHeadKind::CurrentToken, mean(1, [](const Pattern& p, int query) { return p.at(query, query); }));
     set(TextHeadKind::FirstToken, mean(1, [](const Pattern& p, int query) { return p.at(query, 0); }));
     set(TextHeadKind::FixedOffset, 0);
-    for (int offset = 2; offset <= std::min(kFurthestOffset, period - 2); ++offset) { // below that of induction
+    for (int offset = 2; offset <= std::min(kFurthestOffset, period - 2); ++offset) { // offsets below that of induction
         const float score = mean(offset, [&](const Pattern& p, int query) { return p.at(query, query - offset); });
         if (score <= scores.of(TextHeadKind::FixedOffset)) continue;
         set(TextHeadKind::FixedOffset, score);
@@ -263,13 +263,13 @@ HeadDetection detectOnText(LanguageModel& model, uint64_t seed, const std::funct
     const auto repeated = [&](int count) { return wholePatterns(model, randomInput(model, count, 2, seed)); };
     runs.repeated = repeated(runs.period);
     report(0.3f);
-    // Heads that follow repetitions attend elsewhere here.
+    // Heads that follow repetitions attend to other tokens here.
     runs.others = wholePatterns(model, randomInput(model, 2 * runs.period, 1, seed + 1));
     report(0.6f);
     if (model.tokenizer()) try {
             runs.text = wholePatterns(model, probeText(model));
             result.text = kProbeText;
-        } catch (const Error&) { // a tokenizer that cannot encode English: random tokens are enough
+        } catch (const Error&) { // the tokenizer cannot encode English: use random tokens only
         }
     report(0.9f);
     const std::vector<SitePattern> prints = repeated(std::min(kPrintPeriod, runs.period));

@@ -12,7 +12,7 @@ std::vector<int> alignTokens(std::span<const int> a, std::span<const int> b) {
         std::iota(partners.begin(), partners.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())), 0);
         return partners;
     }
-    // Row i, column j: the length for the tokens from a[i] and b[j] on.
+    // Row i, column j: the length of the longest alignment of a from i on and b from j on.
     const size_t width = b.size() + 1;
     std::vector<uint16_t> lengths((a.size() + 1) * width, 0);
     for (size_t i = a.size(); i-- > 0;)

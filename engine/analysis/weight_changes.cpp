@@ -18,7 +18,7 @@ namespace {
 
 using Matrix = Eigen::MatrixXd;
 
-/// A model's matrices, whichever kind of model it is.
+/// The matrices of an open model of any kind.
 struct OpenModel {
     std::unique_ptr<const ParameterSource> source;
     ModelStructure structure;
@@ -67,7 +67,7 @@ std::vector<SiteChange> weightChanges(const std::string& before, const std::stri
             const auto shape = now.shapes.find(name);
             if (shape == now.shapes.end() || !goesOn()) continue;
             const auto was = old.shapes.find(name);
-            if (was == old.shapes.end() || was->second != shape->second) continue; // new in another attention
+            if (was == old.shapes.end() || was->second != shape->second) continue; // new, because the attention differs
             const Matrix start = old.read(name), difference = now.read(name) - start;
             const double norm = std::max(start.norm(), 1e-30);
             const Eigen::VectorXd values = Eigen::BDCSVD<Matrix>(difference).singularValues() / norm;

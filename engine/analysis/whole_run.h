@@ -15,7 +15,7 @@
 namespace attn {
 
 /// The graph of a model over one whole input. An analysis adds its outputs and runs it. Uses the model's device,
-/// weights, gates and edits, and does not touch its cache.
+/// weights, gates and other changes, and does not touch its cache.
 class WholeRun {
 public:
     /// What an analysis needs of the graph besides its hooks.
@@ -48,7 +48,7 @@ public:
     void compile(const std::map<std::string, Tensor>& outputs);
     /// The compiled graph. Write inputs after compile().
     GpuExecutor& executor() { return *executor_; }
-    /// Writes the input, gates and edits. An analysis that changes hooks writes its values after this.
+    /// Writes the input, the gates and the other changes. An analysis that changes hooks writes its values after this.
     void prepare();
     void run() { executor_->run({}); }
     /// The values of an output, without row padding.

@@ -52,7 +52,7 @@ void BitRow::setRange(int64_t begin, int64_t end) {
 
 void BitRow::setEvery(int64_t begin, int64_t end, int64_t step, int64_t width) {
     assert(step > 0);
-    if (begin < 0) begin += -begin / step * step; // the run that reaches over 0, if any, stays
+    if (begin < 0) begin += -begin / step * step; // a run that reaches over 0 is kept
     end = std::min(end, length_);
     const int64_t start = std::max<int64_t>(begin, 0);
     if (start >= end) return;
@@ -60,7 +60,7 @@ void BitRow::setEvery(int64_t begin, int64_t end, int64_t step, int64_t width) {
         for (int64_t run = begin; run < end; run += step) setRange(run, std::min(run + width, end));
         return;
     }
-    // Two words whose runs begin at their first bit: the words of the row are parts of them.
+    // Two words with runs from their first bit on. Each word of the row is 64 bits of them.
     uint64_t comb[2] = {0, 0};
     for (int64_t bit = 0; bit < 128; ++bit)
         if (bit % step < width) comb[bit / 64] |= uint64_t{1} << bit % 64;

@@ -28,7 +28,7 @@ float largest(std::span<const float> values) {
     return most;
 }
 
-/// The nearest integer; the larger in size of two.
+/// The nearest integer. Halves are rounded away from zero.
 int rounded(float value) { return static_cast<int>(value < 0 ? value - 0.5f : value + 0.5f); }
 
 void encode8(std::span<const float> block, std::byte* numbers, std::byte* scale) {
@@ -55,7 +55,7 @@ int nibbleOf(const std::byte* numbers, size_t index) {
     return isHigh ? both >> 4 : both & 15;
 }
 
-/// The number of largest size becomes -8, so that its sign decides that of the scale.
+/// The largest number becomes -8, so its sign decides the sign of the scale.
 void encode4(std::span<const float> row, size_t first, std::byte* numbers, std::byte* scale) {
     const std::span<const float> block = row.subspan(first, kBlock);
     const float d = largest(block) / -8;
@@ -80,7 +80,7 @@ Fit fitOf(std::span<const float> part) {
     Fit best{range / 15, -low};
     double bestError = -1;
     const auto n = static_cast<double>(part.size());
-    for (int trial = -1; trial <= 8; ++trial) { // scales around the range's
+    for (int trial = -1; trial <= 8; ++trial) { // scales near that of the range
         const float inverse = (14.0f + 0.15f * static_cast<float>(trial)) / range;
         int sumQ = 0, sumQQ = 0;
         double sumXQ = 0;
@@ -99,7 +99,7 @@ Fit fitOf(std::span<const float> part) {
         }
         if (scale <= 0) continue;
         const double error = scale * scale * sumQQ + n * offset * offset + sumXX - 2 * scale * offset * sumQ -
-                             2 * scale * sumXQ + 2 * offset * sumX; // of scale * q - offset
+                             2 * scale * sumXQ + 2 * offset * sumX; // the squared error of scale * q - offset
         if (bestError >= 0 && error >= bestError) continue;
         bestError = error;
         best = {static_cast<float>(scale), static_cast<float>(offset)};
@@ -116,7 +116,7 @@ void encodeSuper(std::span<const float> row, size_t first, std::byte* numbers, s
         mostScale = std::max(mostScale, fits.at(part).scale);
         mostOffset = std::max(mostOffset, fits.at(part).offset);
     }
-    constexpr float kMost = 63; // of 6 bits
+    constexpr float kMost = 63; // the largest number of 6 bits
     put(scales, halfOf(mostScale / kMost));
     put(scales + 2, halfOf(mostOffset / kMost));
     const float d = floatOfHalf(get<uint16_t>(scales)), dmin = floatOfHalf(get<uint16_t>(scales + 2));

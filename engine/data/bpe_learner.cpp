@@ -34,8 +34,8 @@ std::map<std::string, int64_t> countWords(std::string_view text, const StopPoint
     return counts;
 }
 
-/// The words are lists of neighbours, and each pair knows its places: a merge costs what it merges, also in a word that
-/// is as long as the text.
+/// Words are lists of neighbours, and each pair knows where it occurs. The cost of a merge is proportional to the
+/// number of places that it merges, even in a word as long as the text.
 class Learner {
 public:
     explicit Learner(const std::map<std::string, int64_t>& counts) {
@@ -53,7 +53,7 @@ public:
         queueAll();
     }
 
-    /// Words of characters of an alphabet, whose tokens have the prefix if they continue a word. Other characters cut a
+    /// Uses words of characters of an alphabet. Tokens that continue a word have the prefix. Other characters end a
     /// word, because no token may contain them.
     Learner(const std::map<std::string, int64_t>& counts, const std::vector<std::string>& alphabet, std::string prefix)
         : tokens_(alphabet), prefix_(std::move(prefix)) {
@@ -71,7 +71,7 @@ public:
         queueAll();
     }
 
-    const std::vector<std::string>& tokens() const { return tokens_; } ///< the alphabet, then what merges gave
+    const std::vector<std::string>& tokens() const { return tokens_; } ///< the alphabet, then results of merges
 
     std::vector<MergePair> learn(int count, const StopPoint& stopPoint) {
         std::vector<MergePair> merges;
@@ -98,11 +98,11 @@ private:
     static constexpr size_t kLongestToken = 512; ///< bytes; a file of few letters has ever longer pairs
     static constexpr uint32_t kNone = UINT32_MAX;
 
-    /// A token of a word, or one that is gone because the token before it has taken it in.
+    /// A token of a word. A token that was merged into the one before it stays in the list and is skipped.
     struct Symbol {
         uint32_t token;
         uint32_t previous, next; ///< neighbours in the word; kNone at its ends
-        int64_t count;           ///< of the word
+        int64_t count;           ///< how often the word occurs
     };
     struct Place {
         int64_t count = 0;

@@ -30,7 +30,7 @@ std::string lowerCase(std::string_view text) {
     return lower;
 }
 
-/// @param header translation of the empty message  @throws Error if its charset is not read
+/// @param header translation of the empty message  @throws Error if its charset is not supported
 void requireCharset(std::string_view header, const std::filesystem::path& path) {
     constexpr std::string_view kField = "charset=";
     constexpr std::array<std::string_view, 7> kRead{
@@ -84,7 +84,7 @@ private:
 
     void readComment(std::string_view line) {
         if (entry_.translation) finish();
-        if (line.starts_with("#~")) entry_.isFuzzy = false; // belonged to this entry, which the program no longer uses
+        if (line.starts_with("#~")) entry_.isFuzzy = false; // of an entry that is no longer used
         if (line.starts_with("#,") && line.find("fuzzy") != std::string_view::npos) entry_.isFuzzy = true;
     }
 
@@ -123,7 +123,7 @@ private:
         line.remove_prefix(at + 1);
     }
 
-    /// @param at behind the backslash; moves past the escape
+    /// @param at the place after the backslash; moves past the escape
     void readEscape(std::string_view line, size_t& at, std::string& text) const {
         constexpr std::string_view kLetters = "ntrabfv\\\"'?", kMeanings = "\n\t\r\a\b\f\v\\\"'?";
         if (at == line.size()) refuseLine("a text does not end with a quote");
@@ -158,7 +158,7 @@ private:
     size_t line_ = 0;
     Entry entry_;
     std::string unused_;
-    std::string* text_ = nullptr; ///< where a line without a keyword goes on
+    std::string* text_ = nullptr; ///< the text that a line without a keyword continues
     std::vector<TextPair> pairs_;
 };
 
@@ -196,7 +196,7 @@ private:
     bool isBig_ = false;
 };
 
-/// The form of a text that a program shows for one thing.
+/// The form of a text for one thing (the singular).
 std::string firstForm(std::string_view text) { return std::string(text.substr(0, text.find('\0'))); }
 
 } // namespace
@@ -220,7 +220,7 @@ std::vector<TextPair> readMoCatalogue(std::string_view bytes, const std::filesys
         const std::string_view translation = file.text(translations, index);
         std::string_view message = file.text(messages, index);
         total += message.size() + translation.size();
-        if (total > bytes.size()) // or a small file could name one text again and again
+        if (total > bytes.size()) // otherwise a small file could name one text many times
             refuse(path, fmt::format("entry {} shares its text with others", index + 1));
         if (message.empty()) {
             requireCharset(translation, path);

@@ -35,7 +35,7 @@ fs::path fileOf(const fs::path& folder, const std::vector<std::string>& names) {
     return {};
 }
 
-/// Splits: pictures for training, of which the last tenth is for validation, then those for testing.
+/// Splits pictures in order: those for training, of which the last tenth is for validation, then those for testing.
 void splitInOrder(ImageData& data, size_t trained) {
     const size_t validation = std::min(trained / 10, kMostForValidation);
     for (size_t i = 0; i < data.classes.size(); ++i)
@@ -138,7 +138,8 @@ std::vector<fs::path> sortedEntries(const fs::path& folder, bool folders) {
     return found;
 }
 
-/// @param isTest all are for testing; else the hash of the name decides  @param hasTest none are for testing
+/// @param isTest every picture is for testing; otherwise the hash of its name decides
+/// @param hasTest there is a folder for testing, so no other picture is
 void addPictures(ImageData& data, const fs::path& folder, int32_t label, bool isTest, bool hasTest) {
     const std::string& name = data.names[static_cast<size_t>(label)];
     for (const fs::path& file : sortedEntries(folder, false)) {
@@ -235,7 +236,7 @@ ImageData readPictures(const fs::path& folder, const ImageSize& size) {
 }
 
 std::string picturesWarning(const fs::path& folder) {
-    constexpr uint64_t kBeginning = 4096; // what a PNG file says of itself comes before its pixels
+    constexpr uint64_t kBeginning = 4096; // the header of a PNG file lies before its pixels
     size_t all = 0, animated = 0, transparent = 0;
     const auto look = [&](const fs::path& each) {
         for (const fs::path& path : sortedEntries(each, false)) {

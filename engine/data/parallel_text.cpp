@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A text whose lines are examples. @throws Error if it is not UTF-8 or begins with the names of columns
+/// A text in which each line is an example. @throws Error if it is not UTF-8 or begins with column names
 std::string readLines(const fs::path& path) {
     std::string text = withPlainLines(readPersonsFile(path));
     requireUtf8(text, path);
@@ -73,7 +73,7 @@ std::vector<TextPair> readTabs(std::string_view text, const fs::path& path) {
     return pairs;
 }
 
-/// Leaves the first of equal pairs, in order.
+/// Keeps the first of equal pairs. The order stays.
 void dropRepeated(std::vector<TextPair>& pairs) {
     std::vector<size_t> order(pairs.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -85,7 +85,7 @@ void dropRepeated(std::vector<TextPair>& pairs) {
     std::erase_if(pairs, [&, i = size_t{0}](const TextPair&) mutable { return isRepeated[i++]; });
 }
 
-/// Lines of a task, a text and an answer: the task and a colon begin the source.
+/// Lines with a task, a text and an answer. The task and a colon begin the source.
 std::vector<TextPair> readTaskLines(std::string_view text, const fs::path& path) {
     std::vector<TextPair> pairs;
     size_t number = 0;
@@ -105,13 +105,13 @@ std::vector<TextPair> readTaskLines(std::string_view text, const fs::path& path)
     return pairs;
 }
 
-/// The pairs without space around, empty sides and repetitions.
+/// The pairs without surrounding space, empty sides and repetitions.
 std::vector<TextPair> cleaned(std::vector<TextPair> pairs, const fs::path& path) {
     size_t number = 0;
     for (TextPair& pair : pairs) {
         ++number;
         for (std::string* side : {&pair.source, &pair.target}) {
-            if (utf8::firstInvalid(*side)) // by an escape or a number, or in a format without lines
+            if (utf8::firstInvalid(*side)) // escapes and formats without lines can produce such a text
                 refuseFile(path, fmt::format("text {} is not UTF-8", number), "choose a file in UTF-8");
             *side = withoutSpaceAround(*side);
         }
@@ -140,7 +140,7 @@ std::vector<TextPair> readOneFile(const fs::path& path, const std::string& langu
     const std::string bytes = withoutByteOrderMark(readPersonsFile(path));
     if (kind == ".mo" || kind == ".gmo") return readMoCatalogue(bytes, path);
     if (kind == ".po") {
-        std::vector<TextPair> pairs = readPoCatalogue(bytes, path); // refuses other charsets by their name
+        std::vector<TextPair> pairs = readPoCatalogue(bytes, path); // rejects other charsets by name
         requireUtf8(bytes, path);
         return pairs;
     }
@@ -177,9 +177,9 @@ std::vector<fs::path> installedCatalogues(const std::string& language) {
     std::string folder = language;
     std::ranges::replace(folder, '-', '_');
     const auto isPart = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '@'; };
-    if (folder.empty() || !std::ranges::all_of(folder, isPart)) return {}; // ".." would lead elsewhere
+    if (folder.empty() || !std::ranges::all_of(folder, isPart)) return {}; // ".." would leave the folder
     std::vector<std::string> roots = environment::dataDirectories();
-    roots.emplace_back("/usr/share"); // also for a program that has folders of its own, such as a Flatpak
+    roots.emplace_back("/usr/share"); // also for a program with data folders of its own, such as a Flatpak
     std::set<std::pair<uint64_t, fs::path>, std::greater<>> found; // by size; the same folder may come twice
     for (const std::string& root : roots)
         for (const char* locales : {"locale", "locale-langpack"}) { // the latter on Ubuntu

@@ -200,7 +200,7 @@ std::string Cast::show(Text slot) const {
                  .hint = "use a slot that story_grammar.h lists"});
 }
 
-/// The split of a combination of a person or thing with a sentence. All sentences of an invented name share a split.
+/// The split for a person or thing in a sentence. All sentences of an invented name share one split.
 Split splitOfSlot(const Entity& entity, Text sentence, size_t slot) {
     if (entity.isInvented) return splitOf(hashOf(entity.identity), 0.6);
     return splitOf(hashOf(fmt::format("{}\n{}\n{}", entity.identity, sentence, slot)), 0.9);

@@ -19,7 +19,7 @@ bool isInsideCharacter(std::string_view text, size_t at) {
     return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
 }
 
-/// Whether white space begins at a place behind something else.
+/// Whether white space begins at this place, after another character.
 bool endsWord(std::string_view text, size_t at) {
     size_t before = utf8::previous(text, at), next = at;
     return !utf8::isWhitespace(utf8::next(text, before)) && utf8::isWhitespace(utf8::next(text, next));

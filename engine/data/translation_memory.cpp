@@ -42,14 +42,14 @@ std::string textOf(const pugi::xml_node& segment) {
     return text;
 }
 
-/// @throws Error naming the line of what is not XML
+/// @throws Error with the line that is not XML
 void parse(pugi::xml_document& document, std::string_view bytes, const std::filesystem::path& path) {
     const pugi::xml_parse_result result =
         document.load_buffer(bytes.data(), bytes.size(), pugi::parse_default | pugi::parse_ws_pcdata,
                              isUtf16(bytes) ? pugi::encoding_auto : pugi::encoding_utf8);
     if (result) return;
     const auto before = bytes.substr(0, std::min(static_cast<size_t>(result.offset), bytes.size()));
-    const std::string place = isUtf16(bytes) ? "" // pugixml counts the bytes of its own UTF-8
+    const std::string place = isUtf16(bytes) ? "" // pugixml counts bytes of its own UTF-8
                                              : fmt::format(" at line {}", 1 + std::ranges::count(before, '\n'));
     refuseFile(path, fmt::format("is not valid XML{} ({})", place, result.description()),
                "fetch the file again, or export it again as TMX 1.4");
@@ -81,7 +81,7 @@ std::vector<TextPair> readTranslationMemory(std::string_view bytes, const std::f
         pugi::xml_node source, target;
         for (const pugi::xml_node& variant : unit.children("tuv")) {
             const pugi::xml_attribute language = variant.attribute("xml:lang");
-            const std::string tag = (language ? language : variant.attribute("lang")).value(); // the latter in TMX 1.1
+            const std::string tag = (language ? language : variant.attribute("lang")).value(); // the second in TMX 1.1
             if (!source && isOf(plainTag(tag), from))
                 source = variant.child("seg");
             else if (!target && isOf(plainTag(tag), to))

@@ -28,8 +28,8 @@ std::string storyText() {
     return text;
 }
 
-/// The words of a text as BERT's tokenizer cuts them, with their counts. BERT takes line breaks for blanks, so lines
-/// can be converted one by one.
+/// The words of a text as BERT's tokenizer cuts them, with their counts. BERT treats a line break as a space, so each
+/// line can be converted by itself.
 std::map<std::string, int64_t> countWords(std::string_view text, const StopPoint& stopPoint) {
     std::map<std::string, int64_t> counts;
     const PreTokenizer preTokenizer = PreTokenizer::bert();

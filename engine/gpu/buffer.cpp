@@ -22,8 +22,8 @@ struct MemoryWish {
     VkMemoryPropertyFlags avoided;
 };
 
-/// Up to this size an upload buffer is one that shaders read directly, every step: worth the card's small mapped
-/// window.
+/// The largest upload buffer that shaders read directly at every step. Such a buffer is worth space in the card's small
+/// mapped window.
 constexpr uint64_t kSmallUploadBytes = 64 << 10;
 
 MemoryWish wishFor(Placement placement, uint64_t sizeBytes, bool isUnified) {
@@ -42,8 +42,8 @@ MemoryWish wishFor(Placement placement, uint64_t sizeBytes, bool isUnified) {
     return {};
 }
 
-/// The allowed type that has all that is required and scores best on the rest; earlier types win ties, as the driver
-/// intends.
+/// The allowed memory type that has all required properties and scores best on the others. Earlier types win ties, as
+/// the driver intends.
 uint32_t chooseMemoryType(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowedTypes, const MemoryWish& wish,
                           const std::string& name) {
     int bestScore = -1;

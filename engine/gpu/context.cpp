@@ -30,8 +30,8 @@ PhysicalDevice choose(const Instance& instance, const Context::Options& options)
     return chosen;
 }
 
-/// Keeps the driver of a graphics card loaded until the program ends. Each time that a process loads NVIDIA's driver
-/// again takes resources that it does not get back; after some thirty times the loader finds no driver.
+/// Keeps the driver of a graphics card loaded until the program ends. Each time a process loads NVIDIA's driver again,
+/// it loses some resources. After about thirty times the loader finds no driver.
 void keepDriverLoaded(const DeviceTraits& traits) {
     if (!traits.isSoftware) [[maybe_unused]]
         static const auto* instance = new Instance(Instance::Options{});
@@ -155,7 +155,7 @@ void Context::setObjectName(VkObjectType type, uint64_t handle, const std::strin
     info.objectHandle = handle;
     info.pObjectName = name.c_str();
     const std::shared_lock lock(loaderLists());
-    setDebugName_(device(), &info); // a name that is not set costs only a worse message
+    setDebugName_(device(), &info); // without a name, messages are only less clear
 }
 
 } // namespace attn::gpu

@@ -11,7 +11,7 @@
 namespace attn::gpu {
 namespace {
 
-constexpr size_t kDriverBytes = size_t{160} << 20; ///< of address space that a software driver takes at its start
+constexpr size_t kDriverBytes = size_t{160} << 20; ///< of address space that a software driver needs to start
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr const char* kNoDriverHint = "install a Vulkan driver for your graphics card, or software Vulkan (Debian and "

@@ -73,7 +73,7 @@ void describeMemory(PhysicalDevice& device) {
     }
 }
 
-/// Some compilers pick a narrower subgroup than the device announces, shader by shader, unless told not to.
+/// Some compilers choose for a shader a narrower subgroup than the device announces, unless told not to.
 void describeSubgroupSizeControl(PhysicalDevice& device) {
     if (!device.hasExtension(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) return;
     VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes{

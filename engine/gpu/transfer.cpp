@@ -56,7 +56,7 @@ Transfer::Stage& Transfer::idleStage(size_t index, uint64_t sizeBytes) {
 
 void Transfer::startCopy(Stage& stage, const CommandRecorder::Copy& copy) {
     CommandRecorder recorder(stage.commands);
-    recorder.barrier(Stages::Device, Stages::Transfer); // after whatever earlier submissions do with the buffer
+    recorder.barrier(Stages::Device, Stages::Transfer); // waits for earlier submissions that use the buffer
     recorder.copy(copy);
     recorder.barrier(Stages::Transfer, Stages::All);
     recorder.finish();

@@ -24,8 +24,8 @@ std::vector<TensorType> typesOf(const Graph& graph, const std::vector<Tensor>& t
     return types;
 }
 
-/// Places tensors in the arena, the largest first: each at the least offset at which it meets none that lives at the
-/// same time. In the order of their lives instead, a small tensor can lie between two places that a large one needs.
+/// Places tensors in the arena, the largest first, each at the least offset where it overlaps no tensor that lives at
+/// the same time. In the order of their lives, a small tensor could split the room that a large one needs.
 /// @source Pisarchyk and Lee 2020, "Efficient Memory Management for Deep Neural Net Inference", arXiv:2001.03288,
 /// section 5.2 (greedy by size)
 class ArenaLayout {
@@ -144,7 +144,7 @@ private:
     }
     uint32_t root(uint32_t index) const { return viewOf(index).root; }
 
-    /// Where an output of a planned op shares the memory of an input; no value: it has its own.
+    /// The place of an output that shares the memory of an input; none if it has its own memory.
     std::optional<View> sharedBy(const Node& node, const PlannedOp& op, uint32_t output) const {
         const int alias = aliasOf(node, output);
         if (alias < 0) return {};
@@ -160,7 +160,7 @@ private:
         return view;
     }
 
-    /// Lets the inputs of an op be computed where they lie in its output, if each has memory that nothing else shares.
+    /// Lets the inputs of an op be computed at their places in its output, if no other tensor shares their memory.
     bool placeInputs(const Node& node, const PlannedOp& op) {
         if (!node.op->placeOf) return false;
         const auto inputTypes = typesOf(graph_, node.inputs);

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kQueries = 64, kKeys = 128; // of a block, whose scores stay in the cache
 static_assert(steadyColumns(kKeys) == kKeys);
 
-/// The blocks of queries, none of which holds rows of two sequences.
+/// The blocks of queries. No block holds rows of two sequences.
 std::vector<Rows> queryBlocks(const Attention& of) {
     std::vector<Rows> blocks;
     const int64_t length = of.sequence == 0 ? std::max<int64_t>(of.T, 1) : of.sequence;
@@ -79,7 +79,7 @@ void attentionBlock(const Attention& of, int64_t head, Rows queries, float* z, f
     }
 }
 
-/// One query by itself, for the heads of a group: its keys and values are read once.
+/// Computes one query by itself for the heads of a group, whose keys and values are read once.
 void attentionRow(const Attention& of, int64_t t, int64_t group, float* z, float* statistics) {
     const int64_t heads = of.H / of.G, first = group * heads;
     const Rows keys = keysFor(of, t);
@@ -110,7 +110,7 @@ void attentionRow(const Attention& of, int64_t t, int64_t group, float* z, float
     }
 }
 
-/// The heads of a group in one sequence, whose keys no other task writes.
+/// The gradient for the heads of a group in one sequence. No other task writes their keys.
 void gradientOfGroup(const Attention& of, const AttentionGradient& g, int64_t group, const std::vector<Rows>& blocks) {
     float *scores = scratch(kQueries * kKeys, 0), *products = scratch(kQueries * kKeys, 1);
     const int64_t heads = of.H / of.G, stride = of.H * of.stride, keyStride = of.G * of.stride;
@@ -156,8 +156,8 @@ void gradientOfGroup(const Attention& of, const AttentionGradient& g, int64_t gr
 } // namespace
 
 void attention(const Attention& of, float* z, float* statistics, Pool& pool) {
-    if (std::max(of.T, of.capacity) <= kMostSkinnyRows) { // else a row has the bits of one among many
-        constexpr int64_t kWork = 1 << 12; // of a thread, in multiply-adds: their keys and values come from memory
+    if (std::max(of.T, of.capacity) <= kMostSkinnyRows) { // with more rows, a row must have the bits of one among many
+        constexpr int64_t kWork = 1 << 12; // multiply-adds of a thread, whose keys and values come from memory
         const int64_t least = kWork / std::max<int64_t>(of.S * of.D * (of.H / of.G), 1) + 1;
         pool.ranges(of.T * of.G, least, 1, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) attentionRow(of, i / of.G, i % of.G, z, statistics);

@@ -18,8 +18,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::host::HWY_NAMESPACE {
 
-/// Hides the keys that a query does not meet in this round or has met in an earlier one, and makes its own key count
-/// less. @param codes of the keys in rounds 0 to `round`, `step` apart, and of the query
+/// Hides the keys that a query does not meet in this round or met in an earlier one, and lowers the score of its own
+/// key.
+/// @param codes of the keys in rounds 0 to `round`, `step` apart, and of the query
 void meetV(int64_t keys, int64_t round, int64_t step, bool isCausal, float ownPenalty, int32_t own,
            const int32_t* tokens, const int32_t* codes, const int32_t* ownCodes, float* scores) {
     const hn::RebindToSigned<Floats> integers;
@@ -150,7 +151,7 @@ void bucketAttentionGradient(const BucketAttention& of, const BucketGradient& g,
                 product({queries.count(), keys.count(), of.D}, {dz, of.stride}, {v, of.stride, true}, ds, step);
                 for (int64_t i = 0; i < queries.count(); ++i) {
                     const float* given = g.statistics + queries.row(i) * 4;
-                    // A query that meets itself alone: the penalty leaves few digits of its score.
+                    // The query sees only itself, and the penalty leaves few digits of its score.
                     const bool isAlone = given[0] < -of.ownPenalty / 2;
                     const float maximum =
                         isAlone ? std::max(kLeastMaximum, reduceLines(true, 1, keys.count(), pattern + i * step))

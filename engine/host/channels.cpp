@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kQueries = ChannelMean::kQueries, kKeys = ChannelMean::kKeys;
 
-/// The number of a cell.
+/// The number that weighs a cell.
 float numberOf(const ChannelMean& of, int64_t head, int64_t t, int64_t s) {
     const int64_t distance = s - t;
     if (of.window > 0 && std::abs(distance) >= of.window) return 0;
@@ -45,7 +45,7 @@ void writeNumbers(const ChannelMean& of, int64_t head, Rows queries, Rows keys, 
     }
 }
 
-/// One number of z by itself, relative to its own largest exponent.
+/// Computes one number of z separately, relative to its own largest exponent.
 float exactly(const ChannelMean& of, int64_t b, int64_t head, int64_t t, int64_t d) {
     const int64_t first = of.firstKey(t), end = of.endKey(t + 1), rows = (b * of.H + head) * of.S;
     float most = kLeastMaximum, top = 0, bottom = 0;
@@ -59,11 +59,11 @@ float exactly(const ChannelMean& of, int64_t b, int64_t head, int64_t t, int64_t
     return bottom > 0 ? top / bottom : 0;
 }
 
-/// What is known of the blocks of keys before any query is: rows of `stride` floats for each head and block.
+/// Sums over blocks of keys that do not depend on a query: rows of `stride` floats for each head and block.
 struct KeyBlocks {
     int64_t count;             ///< of a head
     std::vector<float> maxima; ///< the largest k of each channel
-    /// Sums of e^k and of e^k v relative to it, where there is a window.
+    /// Sums of e^k and of e^k v relative to that maximum, if there is a window.
     std::vector<float> bottom, top;
 
     explicit KeyBlocks(const ChannelMean& of) : count((of.S + kKeys - 1) / kKeys) {
@@ -100,7 +100,7 @@ void readBlock(const ChannelMean& of, int64_t head, int64_t block, KeyBlocks& bl
 }
 
 /// Sums of e^k and of e^k v, relative to the largest k of each channel in the blocks of keys that the queries see and
-/// to the largest number of each query. Far blocks, whose numbers are 0, are added at the end.
+/// to the largest number of each query. Far blocks, whose numbers are 0, are added last.
 void meanOf(const ChannelMean& of, const KeyBlocks& blocks, int64_t b, int64_t head, Rows queries, float* z) {
     const int64_t stride = of.stride, rows = (b * of.H + head) * of.S, firstBlock = (b * of.H + head) * blocks.count;
     const auto block = static_cast<size_t>(kKeys * stride), own = static_cast<size_t>(kQueries * stride);
@@ -138,7 +138,7 @@ void meanOf(const ChannelMean& of, const KeyBlocks& blocks, int64_t b, int64_t h
             if (factor == 1) continue;
             for (float* sums : {bottom, top}) scale(stride, factor, sums + row * stride, sums + row * stride);
         }
-        // Where later queries see more keys, strips of queries leave out what they do not see.
+        // If later queries see more keys, the queries are computed in strips, which skip hidden keys.
         const int64_t strip = of.endKey(queries.begin + 1) < keys.end ? ChannelMean::kStrip : queries.count();
         for (int64_t row = 0; row < queries.count(); row += strip) {
             const int64_t last = std::min(row + strip, queries.count()),

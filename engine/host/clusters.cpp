@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kQueries = 64; // of a block
 
-/// The numbers of a row, or of a token's sphere.
+/// The numbers of a row, or of a token on the sphere.
 struct Head {
     const ClusterAttention& of;
     int64_t m;
@@ -51,13 +51,13 @@ private:
     float sphere(int64_t line, int64_t token) const { return of.sphere[(m * 4 + line) * of.tokenStride + token]; }
 };
 
-/// How many of a cluster's keys a query sees: they ascend.
+/// The number of a cluster's keys that a query sees. The keys ascend.
 int64_t seenBy(const ClusterAttention& of, const int32_t* keys, int32_t query) {
     return of.isCausal ? std::upper_bound(keys, keys + of.members, query) - keys : of.members;
 }
 
-/// Calls visit(cluster, first, queries, most, scores) for blocks of a cluster's queries, with the copies of keys in
-/// scratch memory 1: `most` of them are seen by any query of the block.
+/// Calls visit(cluster, first, queries, most, scores) for blocks of a cluster's queries. Scratch memory 1 holds copies
+/// of the keys; the queries of the block see at most the first `most`.
 template <typename Visit> void overBlocks(const Head& head, const Visit& visit) {
     const ClusterAttention& of = head.of;
     float *q = scratch(static_cast<size_t>(kQueries * of.stride), 0),
@@ -161,7 +161,7 @@ void clusterAttentionGradient(const ClusterAttention& of, const ClusterGradient&
             float* row = g.products + (m * of.count + cluster) * of.idStride;
             std::fill(row + of.members, row + of.idStride, 0.0f);
         }
-        // What was summed are the gradients of the rows on the sphere.
+        // The sums are gradients by the rows on the sphere.
         std::vector<float> unit(static_cast<size_t>(of.stride));
         for (int64_t t = 0; t < of.T; ++t)
             for (const int64_t which : {0, 1}) {

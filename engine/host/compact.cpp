@@ -53,7 +53,7 @@ HWY_ATTR HWY_INLINE Vector signedBytes(const std::byte* from) {
     return hn::ConvertTo(Floats(), hn::PromoteTo(Integers(), bytes));
 }
 
-/// The numbers of half byte `index` of each word.
+/// The numbers in half byte `index` of each word.
 template <Storage storage, int index> HWY_ATTR HWY_INLINE Vector halfBytes(hn::Vec<Integers> words) {
     constexpr int kLeast = storage == Storage::Q4_0 ? -8 : 0;
     const auto shifted = hn::ShiftRight<index * 4>(words);
@@ -72,13 +72,12 @@ HWY_ATTR HWY_INLINE void each(const Function& function, std::integer_sequence<in
     (function(std::integral_constant<int, indices>()), ...);
 }
 
-/// The bytes of the numbers of so many groups, at most four.
+/// The bytes of the numbers of `groups` groups, at most four.
 template <Storage storage> constexpr int64_t bytesOf(int64_t groups) {
     return isHalfBytes(storage) ? kWords * 4 : groups * kGroup * (hasFactors(storage) ? 1 : 2);
 }
 
-/// Calls body(group, i, numbers) with the numbers group * 32 + i and the following of `count` groups, before their
-/// scale.
+/// Calls body(group, i, numbers) for `count` groups with the numbers from group * 32 + i on, before they are scaled.
 /// @param row where the groups begin
 template <Storage storage, int count, typename Body>
 HWY_ATTR HWY_INLINE void overGroups(const std::byte* row, const Body& body) {
@@ -106,7 +105,7 @@ HWY_ATTR HWY_INLINE void overGroups(const std::byte* row, const Body& body) {
     }
 }
 
-/// Calls body(constant count, first group, its place) for each four groups of a row, and for those that remain.
+/// Calls body(constant count, first group, its place) for each four groups of a row, and for the remaining ones.
 template <Storage storage, typename Body>
 HWY_ATTR HWY_INLINE void overBundles(const std::byte* row, int64_t groups, const Body& body) {
     constexpr int64_t kBytes = bytesOf<storage>(kTogether);
@@ -118,7 +117,7 @@ HWY_ATTR HWY_INLINE void overBundles(const std::byte* row, int64_t groups, const
     if (groups - first == 1) body(std::integral_constant<int, 1>(), first, row);
 }
 
-/// The factor of each group, and for q4_k what is added to each of its numbers. Writes whole vectors of four.
+/// The factor of each group, and for q4_k its offset, which is added to each number. Writes whole vectors of four.
 template <Storage storage>
 HWY_ATTR HWY_INLINE void scalesOf(const std::byte* scales, int64_t groups, float* factors, float* offsets) {
     const hn::CappedTag<float, 4> four;
@@ -179,10 +178,10 @@ template <Storage storage> HWY_ATTR void widenAs(int64_t columns, const std::byt
     });
 }
 
-/// A few groups of all rows are widened at once, so that they are still in the first cache when they are transposed.
+/// Widens a few groups of all rows at once, so that they are still in the first cache when they are transposed.
 template <Storage storage>
 HWY_ATTR void widenTransposedAs(int64_t rows, int64_t columns, const std::byte* stored, float* out, int64_t stride) {
-    constexpr int64_t kRows = 16, kStep = kTogether * kGroup + 16; // not a multiple of what the cache can tell apart
+    constexpr int64_t kRows = 16, kStep = kTogether * kGroup + 16; // kStep: no multiple of what the cache confuses
     const int64_t groups = columns / kGroup, room = (groups + 3) / 4 * 4;
     const StoredRow place = storedRow(storage, columns);
     float *factors = roomFor(kRows * room, 0), *offsets = roomFor(kRows * room, 1);

@@ -75,15 +75,15 @@ HWY_EXPORT(productsV);
 namespace {
 
 constexpr int64_t kRows = 64;      // of a task
-constexpr int64_t kChannels = 64;  // the same, a multiple of Columns::kPanelColumns
+constexpr int64_t kChannels = 64;  // of a task, a multiple of Columns::kPanelColumns
 constexpr int64_t kWork = 1 << 15; // multiply-adds that are worth another thread
 
-/// The rows that a channel reads of itself, and their weights, at one place of a result.
+/// The rows that a channel reads for one place of a result, and their weights.
 class Taps {
 public:
     explicit Taps(const Convolution& of) : of_(of), rows_(static_cast<size_t>(of.taps())), weights_(rows_.size()) {}
 
-    /// The row [y,x] of a result, from the rows of `from`, which lie `rows` in a line.
+    /// Adds the row [y,x] of `from`, whose lines have `rows` rows, with the weights of a tap.
     void add(const float* from, int64_t rows, int64_t y, int64_t x, const float* weights, int64_t tap) {
         rows_.at(count_) = from + (y * rows + x) * of_.strideC();
         weights_.at(count_++) = weights + tap * of_.strideC();
@@ -121,7 +121,7 @@ void depthwise(const Convolution& of, const float* x, const float* weights, cons
 
 void depthwiseInput(const Convolution& of, const float* d, const float* weights, float* dx, int64_t begin,
                     int64_t end) {
-    /// The output that reads an input by a tap, or -1.
+    /// The output that reads an input through a tap, or -1.
     const auto outputOf = [](const ConvolvedAxis& axis, int64_t input, int64_t tap) {
         const int64_t at = input + axis.before - tap * axis.dilation;
         return at >= 0 && at % axis.stride == 0 && at / axis.stride < axis.output ? at / axis.stride : -1;
@@ -140,11 +140,12 @@ void depthwiseInput(const Convolution& of, const float* d, const float* weights,
     }
 }
 
-/// The rows of one line of results that a tap reaches: x has `count` from `input` on, the result from `output` on.
+/// The rows of one line of results that a tap reaches: `count` rows of x from `input` on, and of the result from
+/// `output` on.
 struct Reach {
     int64_t input = 0, output = 0, count = 0;
 };
-/// @param begin,end of a part of the line
+/// @param begin,end a part of the line
 Reach reachOf(const Convolution& of, int64_t b, int64_t oy, int64_t tap, int64_t begin, int64_t end) {
     const int64_t ky = tap / of.x.taps, kx = tap % of.x.taps, iy = of.y.inputOf(oy, ky);
     const int64_t first = std::max(begin, of.x.firstOutput(kx)), last = std::min(end, of.x.endOutput(kx));
@@ -169,7 +170,7 @@ void depthwiseWeights(const Convolution& of, const float* x, const float* d, flo
             }
 }
 
-/// The weights of each tap and group as panels. @param isTransposed for the way from the result back to x
+/// The weights of each tap and group as panels. @param isTransposed for the gradient by x
 std::vector<Panels> panelsOf(const Convolution& of, const float* weights, bool isTransposed) {
     std::vector<Panels> list;
     for (int64_t tap = 0; tap < of.taps(); ++tap)
@@ -222,7 +223,7 @@ void convolveInputGradient(const Convolution& of, const float* d, const float* w
     const std::vector<Panels> panels = panelsOf(of, weights, true);
     const int64_t image = of.y.input * of.x.input * of.strideC();
     const int64_t parts = (of.groupC() + kChannels - 1) / kChannels;
-    pool.run(of.B * of.groups * parts, [&](int64_t task) { // of which each writes channels of its own
+    pool.run(of.B * of.groups * parts, [&](int64_t task) { // each task writes channels of its own
         const int64_t b = task / (of.groups * parts), group = task / parts % of.groups, part = task % parts * kChannels,
                       count = std::min(kChannels, of.groupC() - part), first = group * of.groupC() + part;
         for (int64_t row = 0; row < of.y.input * of.x.input; ++row) {

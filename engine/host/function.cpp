@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::host::HWY_NAMESPACE {
 
-/// log(x), also of what Highway leaves open: 0, negative numbers and infinity.
+/// log(x), also for arguments that Highway does not define: 0, negative numbers and infinity.
 HWY_ATTR HWY_INLINE Vector logarithm(Vector x) {
     const Vector infinity = hn::Inf(Floats()), zero = hn::Zero(Floats());
     const Vector outside = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinity),
@@ -21,7 +21,7 @@ HWY_ATTR HWY_INLINE Vector logarithm(Vector x) {
     return hn::IfThenElse(isInside, hn::Log(Floats(), hn::IfThenElse(isInside, x, constant(1))), outside);
 }
 
-/// sin(x) or cos(x). Highway's are exact only near 0; a vector with a number far away goes through the C library.
+/// sin(x) or cos(x). Highway's functions are exact only near 0; a vector with a larger number uses the C library.
 template <bool isSine> HWY_ATTR HWY_INLINE Vector wave(Vector x) {
     constexpr double kFar = 30000;
     if (hn::AllTrue(Floats(), hn::Lt(hn::Abs(x), constant(kFar))))
@@ -32,7 +32,7 @@ template <bool isSine> HWY_ATTR HWY_INLINE Vector wave(Vector x) {
     return hn::LoadU(Floats(), values);
 }
 
-/// Affine and Clamp are no cases of Unary.
+/// Affine and Clamp are not in Unary.
 template <uint8_t kind> HWY_ATTR HWY_INLINE Vector unaryOf(Vector x) {
     const Vector zero = hn::Zero(Floats()), one = constant(1);
     switch (static_cast<Unary>(kind)) {
@@ -118,7 +118,7 @@ template <uint8_t kind> HWY_ATTR HWY_INLINE Vector derivative(Vector known, Vect
     }
 }
 
-/// Calls body(constant) with the kind of a function as a constant of the compiler.
+/// Calls body(constant) with the kind of a function as a compile-time constant.
 template <uint8_t kind = 0, typename Body> HWY_ATTR HWY_INLINE void withKind(uint8_t wanted, const Body& body) {
     if constexpr (kind <= Function::Clamp) {
         if (wanted == kind) return body(std::integral_constant<uint8_t, kind>());
@@ -127,7 +127,7 @@ template <uint8_t kind = 0, typename Body> HWY_ATTR HWY_INLINE void withKind(uin
 }
 
 /// Calls body(access, index) for the vectors of rows, and sets their padding in `out` to zero. Rows without padding are
-/// one.
+/// treated as one row.
 template <typename Body>
 HWY_ATTR HWY_INLINE void overRows(int64_t rows, int64_t columns, float* out, const Body& body) {
     if (columns % 4 == 0) return vectors(rows * columns, body);

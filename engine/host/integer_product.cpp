@@ -23,8 +23,8 @@ ATTN_INTEGERS inline __m512i load(const void* from) { return _mm512_loadu_si512(
 
 /// How the lanes of a vector belong to groups.
 struct Lanes {
-    __m512i transposed;    ///< of bytes of four words: those of a group together
-    __m512i groups;        ///< of each lane of the sums
+    __m512i transposed;    ///< order of the bytes of four words: those of a group together
+    __m512i groups;        ///< group of each lane of the sums
     __m512i scaleOrOffset; ///< 0 in eight lanes, then 1
     __m512i twice;         ///< 0 to 7 in eight lanes, then again
     ATTN_INTEGERS Lanes() {
@@ -41,7 +41,7 @@ struct Lanes {
     }
 };
 
-/// The factors of the scales of eight groups, then those of their offsets.
+/// The scales of eight groups as factors, then their offsets.
 template <Storage storage>
 ATTN_INTEGERS inline __m512 factorsOf(const std::byte* scales, int64_t super, const Lanes& lanes) {
     if constexpr (storage == Storage::Q4_0) { // numbers from -8 on
@@ -84,8 +84,8 @@ ATTN_INTEGERS inline __m512i numbersOf(__m512i bytes, bool high) {
     return _mm512_and_si512(high ? _mm512_srli_epi16(bytes, 4) : bytes, _mm512_set1_epi8(15));
 }
 
-/// The sums of eight groups of `count` rows of weights times those of one row of x, each in two lanes. The sums of each
-/// digit are kept apart until the end: they wait less for each other, and numbers are needed only once.
+/// The sums of eight groups of `count` rows of weights times one row of x, each in two lanes. Each digit has separate
+/// sums until the end: they wait less for each other, and the numbers are needed only once.
 template <int count>
 ATTN_INTEGERS inline void multiplyGroups(const std::byte* w, int64_t stride, const Super& x, const Lanes& lanes,
                                          __m512i (&sums)[count]) {
@@ -110,7 +110,7 @@ ATTN_INTEGERS inline void multiplyGroups(const std::byte* w, int64_t stride, con
     }
 }
 
-/// The same for `rows` of x, which are `each` * 256 numbers apart.
+/// Multiplies `rows` rows of x, which are `each` * 256 numbers apart.
 template <int rows, int count>
 ATTN_INTEGERS inline void multiplyGroups(const std::byte* w, int64_t stride, const Super* x, int64_t each,
                                          const Lanes& lanes, __m512i (&sums)[rows][count]) {
@@ -134,7 +134,7 @@ ATTN_INTEGERS inline void multiplyGroups(const std::byte* w, int64_t stride, con
     }
 }
 
-/// `rows` of x against `count` rows of weights from row n on.
+/// Multiplies `rows` rows of x with `count` rows of weights, beginning with row n.
 template <Storage storage, int rows, int count>
 ATTN_INTEGERS inline void multiply(const IntegerFactors& f, int64_t n, const Lanes& lanes) {
     const SkinnyProduct& p = f.product;
@@ -172,7 +172,7 @@ ATTN_INTEGERS inline void multiply(const IntegerFactors& f, int64_t n, const Lan
 struct Avx512 {
     template <Storage storage, int rows>
     ATTN_INTEGERS static void multiply(const IntegerFactors& f, int64_t begin, int64_t end) {
-        constexpr int kCount = rows == 1 ? 4 : 2; // wait less for each other's sums; more need more registers
+        constexpr int kCount = rows == 1 ? 4 : 2; // fewer wait for each other's sums; more need more registers
         const Lanes lanes;
         int64_t n = begin;
         for (; n + kCount <= end; n += kCount) host::multiply<storage, rows, kCount>(f, n, lanes);

@@ -17,7 +17,7 @@ constexpr int kDigits = IntegerRows::kDigits, kDigitBits = IntegerRows::kDigitBi
 
 ATTN_AVX2 inline __m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
 
-/// What multiplies the numbers of eight groups, and what is subtracted from them.
+/// The factors of the numbers of eight groups, and the offsets that are subtracted.
 struct Factors {
     __m256 scales, offsets;
 };
@@ -38,7 +38,7 @@ template <Storage storage> ATTN_AVX2 inline Factors factorsOf(const std::byte* s
             _mm256_mul_ps(_mm256_broadcastss_ps(_mm_movehdup_ps(by)), eightBytes(at + sizeof(two) + kGroups))};
 }
 
-/// The sums of each group of 128 numbers times those of a row of x, in two parts: of groups 0 to 3, then again.
+/// The sums of each group of 128 numbers times a row of x, in two parts: groups 0 to 3, then groups 0 to 3 again.
 ATTN_AVX2 inline __m256i groupSums(const __m256i (&numbers)[4], const Super& x, int64_t bundle) {
     __m256i all = _mm256_setzero_si256();
     for (int digit = 0; digit < kDigits; ++digit) {
@@ -57,7 +57,7 @@ ATTN_AVX2 inline float sumOf(__m256 v) {
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-/// `rows` of x against `count` rows of weights from row n on.
+/// Multiplies `rows` rows of x with `count` rows of weights, beginning with row n.
 template <Storage storage, int rows, int count> ATTN_AVX2 inline void multiplyRows(const IntegerFactors& f, int64_t n) {
     const SkinnyProduct& p = f.product;
     const std::byte* first = f.w + n * f.place.bytes;
@@ -81,7 +81,7 @@ template <Storage storage, int rows, int count> ATTN_AVX2 inline void multiplyRo
                 factors[m] = _mm256_mul_ps(ofWeights.scales, _mm256_load_ps(ofRow));
                 sums[c][m] = _mm256_fmadd_ps(ofWeights.offsets, _mm256_load_ps(ofRow + kGroups), sums[c][m]);
             }
-#pragma GCC unroll 2 // otherwise a quarter slower with q4_k
+#pragma GCC unroll 2 // without it, q4_k takes a quarter longer
             for (int64_t bundle = 0; bundle < 2; ++bundle) {
                 const std::byte* from = w + (super * kSuper + bundle * kBundle) / 2;
                 __m256i numbers[4];

@@ -14,10 +14,10 @@ namespace {
 using Super = IntegerRows::Super;
 constexpr int64_t kGroup = IntegerRows::kGroup, kGroups = IntegerRows::kGroups, kSuper = IntegerRows::kSuper;
 constexpr int kDigits = IntegerRows::kDigits, kDigitBits = IntegerRows::kDigitBits;
-constexpr float kMost = 63 << (kDigitBits * (kDigits - 1)); ///< what the digits hold either way
+constexpr float kMost = 63 << (kDigitBits * (kDigits - 1)); ///< the largest number that the digits hold
 constexpr int64_t kTogether = 4;                            ///< groups whose digits lie together
 
-/// A value of each of eight groups, from eight parts of it: their sums, or the largest.
+/// Combines eight parts of each of eight groups: their sums, or their largest values.
 template <bool isSum> ATTN_AVX2 inline __m256 either(__m256 a, __m256 b) {
     return isSum ? _mm256_add_ps(a, b) : _mm256_max_ps(a, b);
 }
@@ -33,7 +33,7 @@ template <bool isSum> ATTN_AVX2 inline __m256 ofEachGroup(const __m256 (&parts)[
                          _mm256_permute2f128_ps(four[0], four[1], 0x31));
 }
 
-/// The bytes of 32 integers: in each half, the fours of bytes come from each vector in turn.
+/// Packs 32 integers into bytes. In each half, four bytes come from each vector in turn.
 ATTN_AVX2 inline __m256i bytesOf(const __m256i (&integers)[4]) {
     return _mm256_packs_epi16(_mm256_packs_epi32(integers[0], integers[1]),
                               _mm256_packs_epi32(integers[2], integers[3]));
@@ -58,7 +58,7 @@ ATTN_AVX2 inline void digitsOf(const float* x, float by, __m256i (&digits)[kDigi
     digits[0] = bytesOf(integers);
 }
 
-/// Writes the same digit of four groups: fours of bytes of each in turn.
+/// Writes one digit of four groups, four bytes of each in turn.
 ATTN_AVX2 inline void store(__m256i a, __m256i b, __m256i c, __m256i d, int8_t* to) {
     const __m256i ab = _mm256_unpacklo_epi32(a, b), cd = _mm256_unpacklo_epi32(c, d);
     const __m256i abHigh = _mm256_unpackhi_epi32(a, b), cdHigh = _mm256_unpackhi_epi32(c, d);

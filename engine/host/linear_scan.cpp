@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::host::HWY_NAMESPACE {
 
-// A sequence's channels [begin, end); the padding is zero, and stays so.
+// Scans channels [begin, end) of a sequence. The padding is zero and stays zero.
 
 void realV(const SequenceRows& of, int64_t sequence, int64_t begin, int64_t end, const float* a, const float* b,
            const float* state, float* hidden, float* last) {
@@ -27,7 +27,7 @@ void realV(const SequenceRows& of, int64_t sequence, int64_t begin, int64_t end,
     });
 }
 
-/// The state lies in `last`.
+/// Keeps the state in `last`.
 void complexV(const SequenceRows& of, int64_t sequence, int64_t begin, int64_t end, const float* a, const float* b,
               float* hidden, float* last) {
     const int64_t stride = of.stride(), length = of.lengthOf(sequence);
@@ -48,7 +48,7 @@ void realBackwardV(const SequenceRows& of, int64_t sequence, int64_t begin, int6
     const int64_t stride = of.stride(), first = sequence * of.T * stride + begin;
     vectors(end - begin, [&](auto access, int64_t c) HWY_ATTR {
         const int64_t own = sequence * stride + begin + c;
-        Vector d = access.load(data.dLast + own); // by h[t], as far as later rows depend on it
+        Vector d = access.load(data.dLast + own); // derivative by h[t] through later rows
         for (int64_t t = of.lengthOf(sequence); t-- > 0;) {
             const int64_t at = first + c + t * stride;
             const Vector before = access.load(t > 0 ? data.hidden + at - stride : data.state + own);
@@ -61,7 +61,7 @@ void realBackwardV(const SequenceRows& of, int64_t sequence, int64_t begin, int6
     });
 }
 
-/// The derivatives by the last state lie in dState.
+/// Keeps the derivatives by the last state in dState.
 void complexBackwardV(const SequenceRows& of, int64_t sequence, int64_t begin, int64_t end,
                       const LinearScanBackward& data) {
     const int64_t stride = of.stride();
@@ -95,7 +95,7 @@ HWY_EXPORT(complexBackwardV);
 
 namespace {
 
-/// Calls task(sequence, begin, end) for some channels of each sequence: a line of the cache of each row.
+/// Calls task(sequence, begin, end) for groups of channels of each sequence. A group is a cache line of each row.
 template <typename Task> void forChannels(const SequenceRows& of, Pool& pool, const Task& task) {
     constexpr int64_t kChannels = 16, kWork = 1 << 13; // numbers that are worth another thread
     const int64_t parts = (of.stride() + kChannels - 1) / kChannels;
@@ -105,7 +105,7 @@ template <typename Task> void forChannels(const SequenceRows& of, Pool& pool, co
     });
 }
 
-/// Zeros for channels of rows that do not count.
+/// Clears the channels of rows beyond the length of a sequence.
 void clearBeyond(const SequenceRows& of, int64_t sequence, int64_t begin, int64_t end, float* rows) {
     for (int64_t t = of.lengthOf(sequence); t < of.T; ++t)
         std::fill_n(rows + (sequence * of.T + t) * of.stride() + begin, end - begin, 0.0f);

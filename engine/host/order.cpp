@@ -15,7 +15,8 @@ uint32_t rankOf(float x) {
     return (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
 }
 
-/// For each column, a rank above and the column below: whole numbers whose order is that of the columns.
+/// Integers whose order is the order of the columns: the rank of a column in the upper half, its index in the lower
+/// half.
 std::vector<uint64_t>& keysOf(int64_t columns) {
     thread_local std::vector<uint64_t> keys;
     keys.resize(static_cast<size_t>(columns));

@@ -11,7 +11,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::host::HWY_NAMESPACE {
 
-/// Some rows and `wide` vectors of columns, whose sums stay in registers. @param columns Whole, or what is left
+/// Computes some rows and `wide` vectors of columns, whose sums stay in registers. @param columns Whole, or the
+/// remainder
 template <int rows, int wide, typename Access>
 HWY_ATTR HWY_INLINE void tile(const OrderedProduct& p, const float* a, const float* b, float* out,
                               const Access (&columns)[wide]) {
@@ -32,10 +33,10 @@ HWY_ATTR HWY_INLINE void tile(const OrderedProduct& p, const float* a, const flo
         for (int v = 0; v < wide; ++v) columns[v].store(sums[m][v], out + m * p.stride + v * lanes);
 }
 
-/// All rows of some columns.
+/// Computes all rows of some columns.
 template <int wide, typename Access>
 HWY_ATTR HWY_INLINE void tiles(const OrderedProduct& p, const float* b, int64_t n, const Access (&columns)[wide]) {
-    constexpr int kRows = HWY_MAX_BYTES == 64 ? 8 : 6; // as many sums as there are registers for
+    constexpr int kRows = HWY_MAX_BYTES == 64 ? 8 : 6; // as many sums as fit in the registers
     const auto at = [&](int64_t m, auto rows) HWY_ATTR {
         tile<decltype(rows)::value, wide>(p, p.a + m * p.aStride, b, p.out + m * p.stride + n, columns);
     };
@@ -53,7 +54,7 @@ void orderedProductV(const OrderedProduct& p) {
         return p.b.data + n / Columns::kPanelColumns * p.b.panel + n % Columns::kPanelColumns;
     };
     int64_t n = 0;
-    if (p.M < 4 && p.b.panel == Columns::kPanelColumns) // few rows: the columns are next to one another
+    if (p.M < 4 && p.b.panel == Columns::kPanelColumns) // with few rows, the columns are adjacent
         for (const Whole w; n + 8 * lanes <= p.N; n += 8 * lanes)
             tiles<8, Whole>(p, columnsFrom(n), n, {w, w, w, w, w, w, w, w});
     for (; n < p.N; n += 2 * lanes) {

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kQueries = 64, kKeys = 512; // of a block, whose scores stay in the cache
 constexpr float kLog2E = std::numbers::log2e_v<float>;
 
-/// Calls visit(keys, scores) for the blocks of keys within a range that some of the queries see.
+/// Calls visit(keys, scores) for the blocks of keys in a range that at least one of the queries sees.
 /// @param scores of kQueries rows, kKeys apart
 template <typename Visit>
 void overKeys(const Attention& of, ScoreBlock block, Rows range, float* scores, const Visit& visit) {
@@ -185,7 +185,7 @@ void bandStatistics(const Attention& of, const Band& band, float* statistics, Po
 void bandPixels(const Attention& of, const Band& band, const Pixels& how, const float* statistics, float* pixels,
                 Pool& pool) {
     const int64_t live = rowsOf(of, band), height = int64_t{1} << how.rowLevel, width = int64_t{1} << how.columnLevel;
-    const int64_t rows = (band.rowCount + height - 1) / height; // of pixels
+    const int64_t rows = (band.rowCount + height - 1) / height; // rows of pixels
     const int64_t together = std::clamp<int64_t>(kQueries / height, 1, kQueries),
                   items = (rows + together - 1) / together;
     const Rows all{how.firstKey, std::min(how.firstKey + how.columns * width, of.S)};
@@ -195,7 +195,7 @@ void bandPixels(const Attention& of, const Band& band, const Pixels& how, const 
             std::fill_n(pixels + (head * how.rowsOfHead + y) * how.stride, how.columns, 0.0f);
         float *scores = scratch(kQueries * kKeys, 0), *pooled = scratch(static_cast<size_t>(together * kKeys), 1);
         const int64_t lastRow = std::min(end * height, live);
-        // The largest weight is the exponential of the largest score, so only the pixel needs one.
+        // The largest weight is the exponential of the largest score, so the exponential is computed once per pixel.
         const float nothing = how.isMean ? 0 : kHiddenScore;
         for (int64_t s = all.begin; s < all.end; s += kKeys) {
             const Rows range{s, std::min(s + kKeys, all.end)};
@@ -212,13 +212,13 @@ void bandPixels(const Attention& of, const Band& band, const Pixels& how, const 
                             statistics +
                             (head * band.statisticsOfHead + band.statistics + (r + row) * band.statisticsStep) * 4;
                         float *own = scores + row * kKeys, *to = pooled + ((r + row) / height - first) * kKeys;
-                        if (given[1] <= 0) continue; // it sees nothing
+                        if (given[1] <= 0) continue; // it sees no key
                         const float maximum = given[0] / kLog2E;
                         if (how.isMean)
                             addWeights(range.count(), maximum, given[1], own, to);
                         else
                             keepLargest(range.count(), maximum, std::log(given[1]), own,
-                                        to); // less the maximum first, for accuracy
+                                        to); // minus the maximum first, for accuracy
                     }
                 });
             }
@@ -279,7 +279,7 @@ void bandDistances(const Attention& of, const Band& band, int64_t rowsOfSet, int
                     for (int64_t s = 0; s < keys.count(); ++s) out[binOf(s)] += own[s];
                     continue;
                 }
-                for (int64_t s = 0; s < keys.count();) { // the keys of a bin follow one another
+                for (int64_t s = 0; s < keys.count();) { // the keys of a bin are adjacent
                     const int bin = binOf(s);
                     const int64_t distance = positions[s] - at, farthest = (int64_t{1} << bin) - 1;
                     const int64_t nearest = bin == 0 ? 0 : int64_t{1} << (bin - 1);

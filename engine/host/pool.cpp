@@ -18,8 +18,8 @@
 namespace attn::host {
 namespace {
 
-/// How long a thread looks for work, or for the end of others' work, before it sleeps. Waking it takes some 50
-/// microseconds, and a step of a model holds many short operations between which that time would be lost.
+/// How long a thread waits actively for work, or for the end of others' work, before it sleeps. Waking it takes about
+/// 50 microseconds, which would be lost between the many short operations of a model's step.
 constexpr std::chrono::microseconds kLookFor{150};
 
 thread_local bool isWithinTask = false;
@@ -32,9 +32,9 @@ void relax() {
 #endif
 }
 
-/// Looks until `isDone` or until it has looked long enough. @return whether isDone
+/// Waits actively until `isDone` or until the time is over. @return whether isDone
 template <typename Condition> bool lookFor(const Condition& isDone) {
-    constexpr int kLooks = 32; // between two readings of the clock
+    constexpr int kLooks = 32; // checks between two readings of the clock
     const auto end = std::chrono::steady_clock::now() + kLookFor;
     do {
         for (int look = 0; look < kLooks; ++look) {
@@ -53,7 +53,7 @@ double coresOfControlGroup() {
     if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
     try {
         return std::stod(quota) / period;
-    } catch (const std::exception&) { // something else than the kernel wrote this file
+    } catch (const std::exception&) { // a program other than the kernel wrote this file
         return 0;
     }
 }
@@ -93,7 +93,7 @@ void Pool::run(int64_t count, Call call, const void* context) {
         for (int64_t i = 0; i < count; ++i) call(context, i);
         return;
     }
-    if (count > static_cast<int64_t>(kCountMask)) { // more than a ticket can number: in two halves
+    if (count > static_cast<int64_t>(kCountMask)) { // more than a ticket can count: run two halves
         const int64_t half = count / 2;
         run(half, call, context);
         struct Rest {
@@ -132,7 +132,7 @@ bool Pool::workOnce() {
     do {
         if ((ticket & kCountMask) >= (ticket >> kCountBits & kCountMask)) return false;
     } while (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel));
-    // The job cannot end before this task has, so its call stays.
+    // The job cannot end before this task, so its function stays valid.
     isWithinTask = true;
     call_.load(std::memory_order_relaxed)(context_.load(std::memory_order_relaxed),
                                           static_cast<int64_t>(ticket & kCountMask));
@@ -142,21 +142,21 @@ bool Pool::workOnce() {
 }
 
 void Pool::expect(std::span<const std::span<const std::byte>> pieces) {
-    for (size_t i = 0; i < kMostExpected; ++i) { // a wrong pair would do no harm
+    for (size_t i = 0; i < kMostExpected; ++i) { // other threads may read a mixed pair, which does no harm
         expected_[i].bytes.store(i < pieces.size() ? static_cast<int64_t>(pieces[i].size()) : 0,
                                  std::memory_order_relaxed);
         if (i < pieces.size()) expected_[i].begin.store(pieces[i].data(), std::memory_order_relaxed);
     }
 }
 
-/// Looks for another job than `seen`, and asks for expected memory meanwhile.
+/// Waits for another job than `seen`, and prefetches expected memory meanwhile.
 bool Pool::lookForJob(int64_t thread, uint32_t seen) {
-    constexpr int64_t kMost = 512 << 10; // half of a usual second cache
+    constexpr int64_t kMost = 512 << 10; // half of a typical second-level cache
     constexpr int64_t kAtOnce = 1024;
     int64_t all = 0;
     for (const Piece& piece : expected_) all += piece.bytes.load(std::memory_order_relaxed);
     const int64_t share = inLongRanges(all) / threads();
-    int64_t before = thread * share; // bytes from the current piece on that are others' or asked for
+    int64_t before = thread * share; // bytes from the current piece on that other threads load or that are loaded
     int64_t left = std::min(share, kMost);
     auto piece = expected_.begin();
     return lookFor([&] {

@@ -16,7 +16,7 @@ namespace {
 bool prepareThread() {
     shieldFromSignals();
 #ifdef _OPENMP
-    omp_set_num_threads(1); // the library would start threads of its own beside the pool's
+    omp_set_num_threads(1); // otherwise the library would start its own threads beside the pool's
 #endif
     return true;
 }

@@ -53,9 +53,9 @@ void stepV(Recurrence kind, int64_t W, const float* x, const float* sum, float* 
     });
 }
 
-/// One row backward. @param before the state or, of an LSTM, the cell before the row  @param dh,dc derivatives by the
-/// state after the row; become those by the state before it, as far as they do not go through R
-/// @param dx receives those by x  @param dr by R h
+/// Computes one row backward. @param before the state before the row, or the cell of an LSTM  @param dh,dc derivatives
+/// by the state after the row; receive the derivatives by the state before it, without the part through R
+/// @param dx receives the derivatives by x  @param dr receives the derivatives by R h
 void stepBackwardV(Recurrence kind, int64_t W, const float* hidden, const float* kept, const float* before,
                    const float* dHidden, float* dh, float* dc, float* dx, float* dr) {
     const auto clear = [&](auto access, int64_t at) HWY_ATTR { access.store(hn::Zero(Floats()), dh + at); };
@@ -113,9 +113,9 @@ HWY_EXPORT(stepBackwardV);
 
 namespace {
 
-constexpr int64_t kReads = 64; // rows to read which a copy of R in panels is worth
+constexpr int64_t kReads = 64; // reads that make a copy of R in panels worthwhile
 
-/// A factor in panels if it is read often enough.
+/// A factor, in panels if it is read often enough.
 class Repeated {
 public:
     Repeated(bool isOften, int64_t K, int64_t N, const float* rows, int64_t stride)
@@ -137,7 +137,7 @@ int64_t longest(const Recurrent& of, int64_t begin, int64_t end) {
 
 void zero(float* from, int64_t count) { std::fill_n(from, count, 0.0f); }
 
-/// A row's padding.
+/// Clears a row's padding.
 void pad(float* row, int64_t columns, int64_t stride) { std::fill(row + columns, row + stride, 0.0f); }
 
 void forwardRows(const Recurrent& of, const RecurrentForward& data, Columns recurrent, int64_t begin, int64_t end) {
@@ -191,7 +191,7 @@ void backwardRows(const Recurrent& of, const RecurrentBackward& data, Columns re
     if (of.cell != nullptr)
         std::copy(data.dLastCell + begin * stride, data.dLastCell + end * stride, data.dCell + begin * stride);
     for (int64_t t = of.T; t-- > 0;) {
-        bool isPast = true; // no sequence is so long
+        bool isPast = true; // whether row t is beyond every sequence
         for (int64_t b = begin; b < end; ++b) {
             const int64_t row = b * of.T + t;
             float *dx = data.dGates + row * gateStride, *dr = own + (b - begin) * gateStride;
@@ -229,7 +229,7 @@ void backwardRows(const Recurrent& of, const RecurrentBackward& data, Columns re
 
 } // namespace
 
-// Sequences are independent, so each thread takes some of them and waits for none.
+// Sequences are independent, so each thread computes some of them and waits for no other.
 
 void recur(const Recurrent& of, const RecurrentForward& data, Pool& pool) {
     const Repeated recurrent(of.B * of.T >= kReads, of.W, of.gates() * of.W, data.recurrent, of.gateStride());

@@ -13,10 +13,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::host::HWY_NAMESPACE {
 
-/// The error of a sum grows with its length, so long ones are summed in parts.
+/// The error of a sum grows with its length, so long sums are computed in parts.
 constexpr int64_t kPart = 256;
 
-/// The larger number; NaN counts as none.
+/// The larger number. NaN is ignored.
 HWY_ATTR HWY_INLINE Vector larger(Vector most, Vector x) { return hn::IfThenElse(hn::Lt(most, x), x, most); }
 
 void reduceStripV(const Strip& strip, int64_t begin, int64_t end, const float* x, float* y) {
@@ -62,7 +62,7 @@ HWY_ATTR HWY_INLINE float rowMost(int64_t columns, const float* x) {
 
 float reduceLinesV(bool isMaximum, int64_t lines, int64_t columns, const float* x) {
     const int64_t stride = (columns + 3) / 4 * 4;
-    if (!isMaximum) return rowSum(lines * stride, x); // padding does not matter to a sum
+    if (!isMaximum) return rowSum(lines * stride, x); // zero padding does not change a sum
     float most = -std::numeric_limits<float>::infinity();
     for (int64_t line = 0; line < lines; ++line) most = HWY_MAX(most, rowMost(columns, x + line * stride));
     return most;

@@ -136,7 +136,7 @@ HWY_ATTR HWY_INLINE LogSum logSum(int64_t columns, const float* x) {
 constexpr int64_t kBlock = 256;
 
 int64_t columnOfLargestV(int64_t columns, const float* x) {
-    int64_t begin = -1; // of the block that holds it
+    int64_t begin = -1; // start of the block with this row
     float most = -INFINITY;
     const Vector least = hn::Set(Floats(), -INFINITY);
     for (int64_t first = 0; first < columns; first += kBlock) {
@@ -190,9 +190,9 @@ void crossEntropyGradientV(int64_t columns, const float* logits, int64_t target,
     clearPadding(columns, dLogits);
 }
 
-/// One row of w after another, so that memory is read in one stream: four streams at once are read half as fast.
+/// Reads the rows of w one after another, in one stream: four streams at once would be read at half the speed.
 template <int rows> HWY_ATTR HWY_INLINE void skinny(const SkinnyProduct& p, int64_t begin, int64_t end) {
-    constexpr int kSums = rows == 1 ? 4 : 2; // of each row of x, because an addition waits for the one before
+    constexpr int kSums = rows == 1 ? 4 : 2; // per row of x, because each addition waits for the one before
     const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
     for (int64_t n = begin; n < end; ++n) {
         const float* w = p.w + n * p.wStride;

@@ -16,14 +16,14 @@ namespace attn::host::HWY_NAMESPACE {
 
 constexpr int64_t kChunk = SelectiveScan::kChunk;
 
-/// The row of [B,T,W] in which a sequence begins, and of [B,N,W].
+/// The first rows of a sequence in [B,T,W] and in [B,N,W].
 struct Begins {
     int64_t rows, states;
     Begins(const SelectiveScan& of, int64_t sequence)
         : rows(sequence * of.rows.T * of.rows.stride()), states(sequence * of.N * of.rows.stride()) {}
 };
 
-/// Channels [begin, end) of a sequence. @param h room for N vectors
+/// Scans channels [begin, end) of a sequence. @param h room for N vectors
 void selectiveV(const SelectiveScan& of, int64_t sequence, int64_t begin, int64_t end, const float* state, float* y,
                 float* last, float* states, float* h) {
     const Begins first(of, sequence);
@@ -59,7 +59,7 @@ void selectiveV(const SelectiveScan& of, int64_t sequence, int64_t begin, int64_
     });
 }
 
-/// Memory of a thread: for each row of a chunk and each state, one vector.
+/// Memory of a thread: one vector for each row of a chunk and each state.
 struct Scratch {
     float *h, *keep, *dInto, *dOutOf;
     /// @param memory four blocks and N vectors
@@ -68,8 +68,8 @@ struct Scratch {
           dOutOf(dInto + block) {}
 };
 
-/// Rows [t, tEnd) of some channels: the states from the one before them, then backward.
-/// @param scratch to whose dInto and dOutOf the derivatives of each channel are added
+/// Computes rows [t, tEnd) of some channels: first the states from the one before them, then the derivatives backward.
+/// @param scratch the derivatives of each channel are added to its dInto and dOutOf
 template <typename Access>
 HWY_ATTR HWY_INLINE void chunkBackward(const SelectiveScan& of, const SelectiveBackward& data, int64_t sequence,
                                        int64_t t, int64_t tEnd, int64_t w, Access access, const Scratch& scratch) {
@@ -118,7 +118,8 @@ HWY_ATTR HWY_INLINE void chunkBackward(const SelectiveScan& of, const SelectiveB
     }
 }
 
-/// Channels [begin, end) of a sequence. @param dInto,dOutOf receive what they add: [T,N] with the stride of in and out
+/// Channels [begin, end) of a sequence. @param dInto,dOutOf receive the channels' sums: [T,N] with the stride of in and
+/// out
 void selectiveBackwardV(const SelectiveScan& of, const SelectiveBackward& data, int64_t sequence, int64_t begin,
                         int64_t end, float* dInto, float* dOutOf, float* memory) {
     const Begins first(of, sequence);
@@ -159,8 +160,8 @@ HWY_EXPORT(selectiveBackwardV);
 
 namespace {
 
-constexpr int64_t kLanes = 16;     // at most
-constexpr int64_t kChannels = 128; // of a task on the way back, which adds them up
+constexpr int64_t kLanes = 16;     // the most in a vector
+constexpr int64_t kChannels = 128; // of a backward task, which adds them up
 
 int64_t partsOf(const SelectiveScan& of, int64_t channels) { return (of.rows.stride() + channels - 1) / channels; }
 
@@ -180,7 +181,7 @@ void selectiveScan(const SelectiveScan& of, const float* state, float* y, float*
 
 void selectiveScanBackward(const SelectiveScan& of, const SelectiveBackward& data, Pool& pool) {
     const int64_t parts = partsOf(of, kChannels), rows = of.rows.T * of.stateStride();
-    // What each part of the channels adds to dInto and dOutOf.
+    // The sums of each group of channels for dInto and dOutOf.
     std::vector<float> dInto(static_cast<size_t>(of.rows.B * parts * rows)), dOutOf(dInto.size());
     pool.ranges(of.rows.B * parts, 1, 1, [&](int64_t first, int64_t end) {
         float* memory = scratch(static_cast<size_t>((4 * SelectiveScan::kChunk + 1) * of.N * kLanes), 0);

@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::host::HWY_NAMESPACE {
 
-// In integers, because not every processor converts, and those that do treat what is no number each in its own way.
+// Computes with integers, because not every processor converts, and those that do treat NaN differently.
 using Words = hn::RebindToUnsigned<Floats>;
 using Word = hn::Vec<Words>;
 using Shorts = hn::Rebind<uint16_t, Words>;

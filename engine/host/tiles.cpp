@@ -37,8 +37,8 @@ struct TileList {
     int64_t bits(int64_t tile) const { return static_cast<int64_t>(of.tiles[2 * tile + 1]); }
 };
 
-/// Which tiles some rows of tiles have, by column. Its time grows with the number of tiles and columns, never with
-/// their square.
+/// The tiles of some rows of tiles, by column. Its time grows with the number of tiles and columns, never with their
+/// square.
 class TileTable {
 public:
     void read(const TileList& list, TileRows rows) {
@@ -65,8 +65,8 @@ public:
     static constexpr int64_t kNone = -1;
     /// The columns in which some of the rows have a tile, in order.
     std::span<const int64_t> columns() const { return columns_; }
-    /// The row of bits of a tile. @param row from the first on  @param column one of columns()  @return kNone without a
-    /// tile
+    /// The row of bits of a tile. @param row counted from the first  @param column an entry of columns()
+    /// @return kNone if there is no tile
     int64_t bits(int64_t row, int64_t column) const { return entries_[place(row, column)]; }
 
 private:
@@ -77,8 +77,8 @@ private:
     std::vector<int64_t> columns_;
 };
 
-/// Splits the rows of tiles so that those of a part have most of their tiles in the same columns: a product covers
-/// every row in all of the part's columns.
+/// Splits rows of tiles into parts whose rows have most of their tiles in the same columns, because a product computes
+/// every row in all columns of a part.
 void split(const TileList& list, TileRows rows, TileTable& table, std::vector<TileRows>& parts) {
     table.read(list, rows);
     const int64_t tiles = list.begin(rows.first + rows.count) - list.begin(rows.first);
@@ -108,7 +108,7 @@ struct KeyBlock {
     const float *k = nullptr, *v = nullptr; ///< one after another; copies, if the columns do not follow one another
 
     bool isTogether() const { return columns.back() - columns.front() + 1 == static_cast<int64_t>(columns.size()); }
-    /// Calls visit(first key, its place in the block, number of keys) for each run of keys that follow one another.
+    /// Calls visit(first key, its place in the block, number of keys) for each run of adjacent keys.
     template <typename Visit> void overRuns(const Visit& visit) const {
         for (size_t i = 0; i < columns.size();) {
             size_t end = i + 1;
@@ -120,12 +120,12 @@ struct KeyBlock {
     }
 };
 
-/// Hides what a row of tiles does not see of a block. @param scores of the row's first query, kKeys apart
+/// Hides the cells of a block that a row of tiles does not show. @param scores of the row's first query, kKeys apart
 void hideTiles(const TileAttention& of, const TileTable& table, int64_t row, const KeyBlock& block, int64_t queries,
                float* scores) {
     for (size_t i = 0; i < block.columns.size(); ++i) {
         const int64_t bits = table.bits(row, block.columns[i]);
-        if (bits == 0) continue; // it shows everything
+        if (bits == 0) continue; // every cell is shown
         const float* halves = of.bits + (bits == TileTable::kNone ? 0 : bits * 16);
         const auto first = static_cast<int64_t>(i) * kTileKeys;
         const int64_t count = std::min(kTileKeys, block.count - first);
@@ -155,8 +155,8 @@ void overLabels(const TileAttention& of, const TileTable& table, int64_t row, co
     }
 }
 
-/// Calls visit(block) for the blocks of keys of which some of the rows see something, with their scores.
-/// visit also gets the table of their tiles. @param scores of kQueries rows, kKeys apart
+/// Calls visit(block, table of the tiles) for the blocks of keys of which some rows see a cell, with their scores.
+/// @param scores of kQueries rows, kKeys apart
 template <typename Visit>
 void overTiles(const TileAttention& of, int64_t b, int64_t head, TileRows rows, float* scores, const Visit& visit) {
     thread_local TileTable table;
@@ -261,8 +261,8 @@ void attend(const TileAttention& of, int64_t b, const Part& part, float* z, floa
         std::copy_n(of.firstRows + ((b * of.H + part.head) * of.firsts + first) * of.stride, given * of.stride, out);
 }
 
-/// The maxima of the scores of a part's rows. The statistics have them in powers of two; large ones, such as those of a
-/// penalty, lose digits on the way and are found again.
+/// Finds the maxima of the scores of a part's rows. The statistics hold them in powers of two, which costs large ones
+/// digits (for example those with a penalty). Such maxima are computed again.
 /// @param statistics of the first row
 void maximaOf(const TileAttention& of, int64_t b, const Part& part, int64_t queries, const float* statistics,
               float* maxima) {
@@ -283,7 +283,7 @@ void maximaOf(const TileAttention& of, int64_t b, const Part& part, int64_t quer
 }
 
 /// Calls visit(block, pattern, gradient of the scores, rows of q, table) for the blocks of keys of a part.
-/// @param statistics with z . dz as third number  @param factor of the gradient
+/// @param statistics z . dz is the third number of each row  @param factor multiplies the gradient
 template <typename Visit>
 void overGradients(const TileAttention& of, int64_t b, const Part& part, const float* statistics, const float* dz,
                    float factor, const Visit& visit) {
@@ -305,7 +305,7 @@ void overGradients(const TileAttention& of, int64_t b, const Part& part, const f
     });
 }
 
-/// Adds the product of `weights` [queries, keys], transposed, and rows of queries to rows of keys.
+/// Adds the transpose of `weights` [queries, keys] times rows of queries to rows of keys.
 void addToKeys(const TileAttention& of, const KeyBlock& block, int64_t queries, const float* weights, const float* rows,
                float* keys) {
     const ProductSize size{block.count, of.D, queries};
@@ -324,7 +324,7 @@ void addToKeys(const TileAttention& of, const KeyBlock& block, int64_t queries, 
     });
 }
 
-/// Adds the gradients of the scores up by label.
+/// Adds the gradients of the scores to the sums of their labels.
 void addByLabel(const TileAttention& of, const TileTable& table, const KeyBlock& block, Rows queries, const float* ds,
                 float* sums, int64_t stride) {
     for (int64_t row = 0; row * kTileQueries < queries.count(); ++row) {
@@ -347,7 +347,7 @@ void tileAttention(const TileAttention& of, float* z, float* statistics, Pool& p
     });
 }
 
-/// The heads of a group, whose keys no other task writes, are one task.
+/// One task computes the heads of a group, so no other task writes their keys.
 void tileAttentionGradient(const TileAttention& of, const TileGradient& g, Pool& pool) {
     const std::vector<Part> parts = allParts(of);
     const int64_t heads = of.H / of.G;

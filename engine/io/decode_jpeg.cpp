@@ -24,7 +24,7 @@ struct Jpeg {
     Jpeg() = default;
     Jpeg(const Jpeg&) = delete;
     Jpeg& operator=(const Jpeg&) = delete;
-    ~Jpeg() { jpeg_destroy_decompress(&info); } // does nothing to what was not created
+    ~Jpeg() { jpeg_destroy_decompress(&info); } // does nothing if nothing was created
 };
 
 [[noreturn]] void fail(j_common_ptr info) {

@@ -62,7 +62,7 @@ void askForColours(png_structp png, png_infop info) {
     png_read_update_info(png, info);
 }
 
-/// Reads what stands before the pixels.
+/// Reads the part of the file before the pixels.
 void readHeader(Png& state, const std::string& name) {
     require(state, name, ran(state, [&] {
                 state.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, fail, ignore);
@@ -90,7 +90,7 @@ Image decodePng(std::span<const std::byte> file, const std::string& name) {
     Png state(file);
     readHeader(state, name);
     Image image{.height = sizeIn(state).height, .width = sizeIn(state).width, .rgb = {}};
-    constexpr int64_t kMostDeflated = 1032, kPixelsPerByte = 8; // what deflate makes of a byte; pixels of one bit
+    constexpr int64_t kMostDeflated = 1032, kPixelsPerByte = 8; // bytes from one deflated byte; 1-bit pixels
     requirePictureSize(name, image.size(), static_cast<int64_t>(file.size()) * kMostDeflated * kPixelsPerByte);
 
     image.rgb.resize(static_cast<size_t>(image.size().area()) * 3);

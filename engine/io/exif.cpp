@@ -31,7 +31,7 @@ private:
     bool isLittle_;
 };
 
-/// @param bytes from the byte order's mark on, to which offsets count
+/// @param bytes begin with the mark of the byte order, from which offsets are counted
 int orientationOf(std::span<const std::byte> bytes) {
     constexpr uint32_t kOrientation = 0x0112, kShort = 3;
     const Bytes tiff(bytes, Bytes(bytes).holds(0, "II"));

@@ -10,10 +10,10 @@
 namespace attn {
 namespace {
 
-/// A resized picture has at most so many pixels on a side: a picture of 1 x 10000 would become 224 x 2240000.
+/// The most pixels on a side of a resized picture. Without a limit, a picture of 1 x 10000 would become 224 x 2240000.
 constexpr int64_t kMostPixelsOnSide = 1 << 15;
 
-/// The first row or column of a crop; negative: so many are added before the picture.
+/// The first row or column of a crop. A negative number says how many are added before the picture.
 int64_t beginOf(int64_t have, int64_t want, CropRule rule) {
     const int64_t cut = have - want;
     if (rule == CropRule::Transformers) return cut >= 0 ? cut / 2 : -((1 - cut) / 2);

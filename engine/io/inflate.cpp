@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr size_t kMostDeflated = 1032; ///< bytes that deflate makes of one
+constexpr size_t kMostDeflated = 1032; ///< the most bytes that deflate makes of one
 
 } // namespace
 

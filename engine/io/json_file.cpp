@@ -41,7 +41,7 @@ private:
         return place = std::move(value);
     }
 
-    static constexpr size_t kMostRepeated = 8; ///< that are remembered
+    static constexpr size_t kMostRepeated = 8; ///< repeated keys that are remembered
     nlohmann::json root_;
     std::vector<nlohmann::json*> open_; ///< from the root to the list or object that is being read
     std::string key_;

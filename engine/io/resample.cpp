@@ -43,7 +43,7 @@ Kernel kernelOf(ResampleFilter filter) {
     }
 }
 
-/// The kernel laid over the input, as wide as an output pixel where that is wider; weights sum to 1.
+/// The kernel laid over the input, at least as wide as an output pixel. The weights sum to 1.
 std::vector<Taps> wideTaps(int64_t from, int64_t to, const Kernel& kernel) {
     const double scale = static_cast<double>(from) / static_cast<double>(to), widening = std::max(scale, 1.0);
     std::vector<Taps> all(static_cast<size_t>(to));
@@ -63,7 +63,7 @@ std::vector<Taps> wideTaps(int64_t from, int64_t to, const Kernel& kernel) {
     return all;
 }
 
-/// The four nearest inputs; beyond the edge, the edge again.
+/// The four nearest inputs. Beyond the edge, the edge is repeated.
 std::vector<Taps> nearTaps(int64_t from, int64_t to) {
     const double scale = static_cast<double>(from) / static_cast<double>(to);
     std::vector<Taps> all(static_cast<size_t>(to));
@@ -78,7 +78,7 @@ std::vector<Taps> nearTaps(int64_t from, int64_t to) {
     return all;
 }
 
-/// Weighted sums of 8-bit numbers in 32-bit integers, whose weights have 22 binary places: what Pillow computes.
+/// Weighted sums of 8-bit numbers in 32-bit integers, with weights of 22 binary places, as Pillow computes them.
 constexpr int kPlaces = 22;
 uint8_t roundedSum(const Taps& taps, const uint8_t* first, int64_t stride) {
     int32_t sum = 1 << (kPlaces - 1);

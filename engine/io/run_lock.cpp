@@ -17,7 +17,7 @@
 namespace attn {
 namespace {
 
-/// The process number that the holder of a lock has written; 0 if it cannot be read.
+/// The process number that the holder of a lock wrote; 0 if it cannot be read.
 long holderOf(int descriptor) {
     char text[32] = {};
     return pread(descriptor, text, sizeof text - 1, 0) > 0 ? std::strtol(text, nullptr, 10) : 0;
@@ -45,7 +45,7 @@ RunLock::RunLock(const std::filesystem::path& run) {
                           : "another program trains it already",
                "stop that program first, or choose another folder");
     }
-    const std::string number = fmt::format("{}\n", getpid()); // only for the message above: no matter if it fails
+    const std::string number = fmt::format("{}\n", getpid()); // best effort: only shown in the message
     if (ftruncate(descriptor_, 0) == 0) (void)!pwrite(descriptor_, number.data(), number.size(), 0);
 }
 

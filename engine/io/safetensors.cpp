@@ -24,7 +24,7 @@ constexpr std::array kDTypes{std::pair{"F64", 8}, std::pair{"F32", 4}, std::pair
     throw Error({.what = fmt::format("tensor {} {}", inQuotes(tensor), what), .where = file, .hint = hint});
 }
 
-/// The file's beginning, as far as the header reaches; less where its length is not believable.
+/// The beginning of a file up to the end of its header, or less if the length of the header is not plausible.
 std::vector<std::byte> headOf(const InputFile& file) {
     std::vector<std::byte> head(std::min<uint64_t>(file.sizeBytes(), 64)); // enough to know a Git-LFS pointer
     file.read(0, head);

@@ -12,8 +12,8 @@
 namespace attn {
 namespace {
 
-/// Reads the header's JSON event by event: an object for each tensor, with a dtype, a shape and data_offsets. What else
-/// it says is passed over, except the pairs of texts in "__metadata__".
+/// Reads the header's JSON event by event: an object for each tensor, with a dtype, a shape and data_offsets. It
+/// ignores everything else except the pairs of texts in "__metadata__".
 class HeaderEvents : public JsonEvents {
 public:
     /// @param dataBytes the size of the file behind the header
@@ -135,7 +135,7 @@ private:
     bool hasMetadata_ = false;
     std::string metadataKey_;
     std::map<std::string, std::string> metadata_;
-    std::string name_; ///< of the tensor that is being read, and what it said so far
+    std::string name_; ///< of the tensor that is being read, as are the next fields
     Field field_ = Field::Other;
     std::string dtype_;
     nlohmann::json shape_, offsets_;

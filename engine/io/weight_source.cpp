@@ -26,15 +26,15 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAdapterConfig = "adapter_config.json";
 constexpr const char* kSaveSafely = "save the model again with safe_serialization=True";
-/// What programs put before the names of tensors of a model that they wrap.
+/// Prefixes that programs put before tensor names when they wrap a model.
 constexpr std::array<std::string_view, 3> kWrappers{"module.", "base_model.model.", "language_model."};
-/// The same of layers, where it stands anywhere in a name.
+/// Prefixes of wrapped layers, which occur anywhere in a name.
 constexpr std::array<std::string_view, 3> kInnerWrappers{"_orig_mod.", "_fsdp_wrapped_module.",
                                                          "_checkpoint_wrapped_module."};
-/// Beside the checkpoints of this program's training runs.
+/// Lies beside the checkpoints of this program's training runs.
 constexpr std::string_view kOptimizerFile = "optimizer.safetensors";
 
-/// Whether there is such a file. @throws Error if a link leads nowhere or it cannot be told
+/// Whether a file exists. @throws Error if it is a link without a target, or if the system cannot tell
 bool isThere(const fs::path& path) {
     std::error_code error;
     if (fs::exists(path, error)) return true;
@@ -48,7 +48,7 @@ bool isThere(const fs::path& path) {
     return false;
 }
 
-/// Whether a file holds what looks like weights of a model, and not only its results. A file that cannot be read may.
+/// Whether a file seems to hold weights of a model, and not only its results. True for a file that cannot be read.
 bool holdsWeights(const fs::path& path) {
     try {
         return std::ranges::any_of(SafetensorsFile(path).tensors(), [](const auto& each) {
@@ -59,7 +59,7 @@ bool holdsWeights(const fs::path& path) {
     }
 }
 
-/// The name of a tensor without what wraps it.
+/// The name of a tensor without the prefixes of wrappers.
 std::string unwrapped(std::string_view name) {
     std::string plain;
     for (size_t at = 0; at < name.size();) {
@@ -79,7 +79,7 @@ std::string unwrapped(std::string_view name) {
     return plain.substr(first);
 }
 
-/// What a folder holds, sorted. @throws Error if it cannot be read
+/// The sorted contents of a folder. @throws Error if it cannot be read
 std::vector<fs::path> listing(const fs::path& folder) {
     std::error_code error;
     std::vector<fs::path> entries = entriesOf(folder, error);
@@ -115,8 +115,8 @@ void refuseAdapter(const fs::path& folder) {
                  .hint = "merge the two, in peft by merge_and_unload(), save the result and open that"});
 }
 
-/// The snapshot of a Hugging Face cache that its main branch names, else the first that is whole; the folder itself if
-/// it is no cache.
+/// The snapshot of a Hugging Face cache that its main branch names, or else the first complete one. A folder that is no
+/// cache is returned itself.
 fs::path currentSnapshot(const fs::path& folder) {
     const fs::path snapshots = folder / "snapshots";
     if (!isThere(snapshots)) return folder;
@@ -131,7 +131,7 @@ fs::path currentSnapshot(const fs::path& folder) {
     return folder;
 }
 
-/// The name of the file of each tensor that an index lists. @param warnings gets what is unclear in it
+/// The file of each tensor in an index. @param warnings receives what is ambiguous in the index
 std::map<std::string, std::string> shardsOf(const fs::path& index, std::vector<std::string>& warnings) {
     const auto refuse = [&](const std::string& what) {
         throw Error({.what = what, .where = index.string(), .hint = "fetch the file again"});
@@ -149,7 +149,7 @@ std::map<std::string, std::string> shardsOf(const fs::path& index, std::vector<s
     return shards;
 }
 
-/// The folder that holds config.json: the path itself, a file's folder, or the current snapshot of a cache.
+/// The folder with config.json: the path itself, the folder of a file, or the current snapshot of a cache.
 fs::path modelFolder(const fs::path& path) {
     if (!isThere(path))
         throw Error({.what = "there is no such file or folder", .where = path.string(), .hint = "check the path"});
@@ -190,7 +190,7 @@ WeightSource::WeightSource(const fs::path& path) : folder_(modelFolder(path)) {
     std::error_code error;
     if (path.extension() == ".safetensors" && !isThere(configFile()) && fs::is_regular_file(path, error)) {
         refuseAdapter(folder_);
-        const SafetensorsFile weights(path); // what is wrong with the file itself comes first
+        const SafetensorsFile weights(path); // reports first what is wrong with the file itself
         throw Error({.what = "has no config.json beside it, which says what its tensors are",
                      .where = path.string(),
                      .hint = "put the model's config.json into the same folder"});
@@ -281,7 +281,7 @@ void WeightSource::addAliases() {
     for (const SafetensorsFile& file : files_)
         for (const auto& [name, stored] : file.aliases())
             if (places_.contains(stored) && !places_.contains(name)) aliases_.emplace(name, stored);
-    std::map<std::string, std::string> plain; // stored names; "" if two have one plain name
+    std::map<std::string, std::string> plain; // stored names by plain name; "" if two have the same plain name
     const auto add = [&](const std::string& name, const std::string& stored) {
         if (const std::string each = unwrapped(name); each != name && !each.empty())
             if (const auto [place, isNew] = plain.emplace(each, stored); !isNew) place->second.clear();

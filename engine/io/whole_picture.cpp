@@ -37,7 +37,7 @@ private:
     const std::string& name_;
 };
 
-/// Uncompressed pixels must all be there. @source Windows GDI, "Bitmap Storage"
+/// Refuses a file in which some uncompressed pixels are missing. @source Windows GDI, "Bitmap Storage"
 void requireWholeBmp(const Bytes& file) {
     constexpr uint64_t kOldHeader = 12;
     if (file.number(14, 4) == kOldHeader) return;
@@ -49,7 +49,7 @@ void requireWholeBmp(const Bytes& file) {
     if (begin + stride * static_cast<uint64_t>(height - 1) + (bits + 7) / 8 > file.size()) file.refuse();
 }
 
-/// The blocks up to the end of the first picture must all be there. @source CompuServe, "GIF89a Specification"
+/// Refuses a file that ends before its first picture does. @source CompuServe, "GIF89a Specification"
 void requireWholeGif(const Bytes& file) {
     const auto tableAfter = [&](uint64_t flagsAt) {
         const uint8_t flags = file.byte(flagsAt);
@@ -65,14 +65,14 @@ void requireWholeGif(const Bytes& file) {
             behindBlocks(at + 11 + tableAfter(at + 9));
             return;
         }
-        if (kind != 0x21) return; // the decoder says what it makes of it
+        if (kind != 0x21) return; // the decoder reports an unknown block
         at = behindBlocks(at + 2);
     }
 }
 
 using Decode = Image (*)(std::span<const std::byte> file, const std::string& name);
 
-/// What a decoder that knows a damaged file says of it.
+/// The remark of a decoder about a damaged file.
 std::string remarkOf(Decode decode, std::span<const std::byte> file, const std::string& name) {
     try {
         return decode(file, name).remark;
@@ -83,7 +83,7 @@ std::string remarkOf(Decode decode, std::span<const std::byte> file, const std::
 
 constexpr std::string_view kPng = "\x89PNG\r\n\x1a\n"sv;
 
-/// A PNG file with more pixels than its decoder takes has only its header read.
+/// Reads only the header of a PNG file with more pixels than its decoder accepts.
 std::string remarkOfPng(std::span<const std::byte> file, const std::string& name) {
     const Decode decode = [](std::span<const std::byte> bytes, const std::string& of) {
         return pngSize(bytes, of).area() > kMostPicturePixels ? Image{} : decodePng(bytes, of);
@@ -91,7 +91,7 @@ std::string remarkOfPng(std::span<const std::byte> file, const std::string& name
     return remarkOf(decode, file, name);
 }
 
-/// Each picture of an icon must lie in the file. That which is read may be a PNG file.
+/// Refuses an icon with a picture outside the file. The picture that is read may be a PNG file.
 void requireWholeIcon(std::span<const std::byte> file, const std::string& name) {
     const Bytes bytes(file, name);
     const auto largest = static_cast<uint64_t>(largestPicture(file));

@@ -174,7 +174,7 @@ HostKernel hostScores(const OpTypes& types) {
     };
 }
 
-/// Hidden cells get no gradient, provided that the scores go through a softmax.
+/// Hidden cells receive no gradient. This is right if the scores go through a softmax.
 std::vector<Tensor> gradientScores(const GradientCall& call) {
     const Tensor q = call.inputs[0], k = call.inputs[1], d = call.outputGradients[0];
     const double factor = call.attributes.number("scale");
@@ -219,7 +219,7 @@ HostKernel hostMix(const OpTypes& types) {
                       T = z.liveRows ? std::min<int64_t>(run.step[*z.liveRows], pattern[1]) : pattern[1],
                       S = slot == kNoLiveSlot ? v[0] : std::min<int64_t>(run.step.words[slot], v[0]), D = v.columns(),
                       stride = v.rowStride();
-        constexpr int64_t kRows = 64, kKeys = 128; // of a task, and of a product of a step
+        constexpr int64_t kRows = 64, kKeys = 128; // rows of a task; keys of each product in a step
         const int64_t blocks = (T + kRows - 1) / kRows;
         run.pool.run(H * blocks, [&](int64_t i) {
             const int64_t head = i / blocks, first = i % blocks * kRows, rows = std::min(kRows, T - first);
@@ -256,7 +256,7 @@ std::vector<Tensor> gradientMix(const GradientCall& call) {
     const Tensor pattern = call.inputs[0], v = call.inputs[1], d = call.outputGradients[0];
     const auto positions = [&](int64_t rows) {
         return fill(call.graph, {rows}, 0, DType::I32);
-    }; // that all see each other
+    }; // every query sees every key
     const Tensor dPattern = attentionScores(
         {.q = d, .k = v, .v = v, .queryPosition = positions(d.shape()[0]), .keyPosition = positions(v.shape()[0])},
         {.causal = false});
@@ -302,7 +302,7 @@ void referenceFused(const ReferenceCall& call) {
         }
 }
 
-/// The pattern is computed again and never stored. Gates have no gradient, because people set them.
+/// The pattern is computed a second time and never stored. Gates have no gradient, because people set them.
 std::vector<Tensor> gradientFused(const GradientCall& call) {
     require(call.inputs.size() == 6, "fused_attention", "a bias has no gradient");
     std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
@@ -352,8 +352,8 @@ HostKernel hostFused(const OpTypes& types) {
     };
 }
 
-/// The operations of [T,H,D] against all S keys, including hidden ones.
-/// @param products of 2 D operations in a cell  @param others operations in a cell
+/// The number of operations for [T,H,D] and all S keys, including hidden ones.
+/// @param products dot products (2 D operations each) per cell  @param others other operations per cell
 double operationsOf(const Shape& q, int64_t keys, double products, double others) {
     return static_cast<double>(q.rows() * keys) * (products * 2 * static_cast<double>(q.columns()) + others);
 }

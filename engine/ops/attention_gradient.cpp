@@ -40,7 +40,7 @@ std::vector<Dispatch> dispatchMixTransposed(const OpTypes& types, const KernelTr
              .y = gridPerVec4(types.outputs[0]).y}};
 }
 
-/// Each thread has keys of its own, so the heads of a group are added in order.
+/// Each thread computes keys of its own, so the heads of a group are added in a fixed order.
 HostKernel hostMixTransposed(const OpTypes& types) {
     return
         [pattern = types.inputs[0].shape, x = types.inputs[1].shape, out = types.outputs[0].shape](const HostRun& run) {
@@ -130,7 +130,7 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
                                       {load4(0), load4(1), load4(2), readInput(3), readInput(4), readInput(5), load4(8),
                                        statistics, writeOutput(1), writeOutput(2)},
                                       k[0], k[1], passes)};
-    result[1].barrierBefore = true; // it reads the products
+    result[1].barrierBefore = true; // the second dispatch reads the products of the first
     return result;
 }
 
@@ -151,7 +151,7 @@ HostKernel hostKernel(const OpTypes& types) {
 double operationsMixTransposed(const OpTypes& types) {
     return 2 * static_cast<double>(types.inputs[0].shape.elements() * types.inputs[1].shape.columns());
 }
-/// Seven products of 2 D operations in a cell: scores and products are computed twice.
+/// Seven dot products (2 D operations each) per cell: scores and products are computed twice.
 double operations(const OpTypes& types) {
     const Shape& q = types.inputs[0].shape;
     return 7 * 2 * static_cast<double>(q.elements()) * static_cast<double>(types.inputs[1].shape[0]);

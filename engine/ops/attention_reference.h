@@ -35,7 +35,7 @@ int64_t rowTiles(const AttentionRule& rule, int64_t rows);
 int64_t liveKeys(const ReferenceCall& call, int64_t capacity);
 
 /// The problem of a node whose inputs begin with q, k, v, positions of queries and keys, and gates, for the host's
-/// kernels. Of seven inputs, the last is a bias. Nodes that compute no values have q, k and the positions first.
+/// kernels. Of seven inputs, the last is a bias. Nodes without values have q, k and the positions first.
 class HostAttention {
 public:
     explicit HostAttention(const OpTypes& types, bool hasValues = true);

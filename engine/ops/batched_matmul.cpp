@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-/// The sizes of one product, whether or not its operands are transposed.
+/// The sizes of one product, after any transposition of its operands.
 struct Sizes {
     int64_t M, N, K;
     Shape batch; ///< the leading axes of the result
@@ -40,7 +40,7 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attribut
     return {{.shape = Shape(extents)}};
 }
 
-/// The steps of a tensor of matrices from one index of the leading axes of the result to the next, in floats.
+/// The distances in floats from one index of the result's leading axes to the next, in a tensor of matrices.
 std::vector<int64_t> batchSteps(const Shape& shape, const Shape& out) {
     std::vector<int64_t> extents = out.extents();
     std::copy(shape.extents().end() - 2, shape.extents().end(), extents.end() - 2);
@@ -101,7 +101,7 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
     return result;
 }
 
-/// The matrices are shared out, and the rows of one if there are few.
+/// Threads share the matrices, and the rows of each matrix if there are few matrices.
 HostKernel hostKernel(const OpTypes& types) {
     const Shape a = types.inputs[0].shape, b = types.inputs[1].shape, out = types.outputs[0].shape;
     const Sizes sizes(a, b, types.attributes);
@@ -132,7 +132,7 @@ HostKernel hostKernel(const OpTypes& types) {
             for (int64_t row = 0; row < rows; ++row)
                 std::fill(to + row * out.rowStride() + sizes.N, to + (row + 1) * out.rowStride(), 0.0f);
         };
-        constexpr int64_t kWork = 1 << 16; // multiply-adds that are worth another thread
+        constexpr int64_t kWork = 1 << 16; // multiply-adds per thread that make another thread worthwhile
         const int64_t least = kWork / std::max<int64_t>(height * sizes.N * sizes.K, 1) + 1;
         run.pool.ranges(count * strips, least, 1, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) strip(i);
@@ -172,7 +172,7 @@ Tensor batchedMatmul(Tensor a, Tensor b, const BatchedMatmulOptions& options) {
                                 {"transposeB", options.transposeB ? 1 : 0},
                                 {"scale", options.scale}};
     const Sizes sizes(left, right, attributes);
-    if (options.transposeA && options.transposeB) { // there is no kernel for both
+    if (options.transposeA && options.transposeB) { // no kernel transposes both
         std::vector<int> order;
         for (int axis = 0; axis < left.rank(); ++axis) order.push_back(axis);
         std::swap(order[order.size() - 1], order[order.size() - 2]);

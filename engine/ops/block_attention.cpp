@@ -15,13 +15,13 @@ namespace {
 
 constexpr int64_t kQueries = 8, kKeys = 32; // of a tile
 
-// Inputs of all three ops. Behind those of each follow the bias, labels and their vectors, and the first rows of z, if
-// the attributes "bias", "labels" and "first" say that they exist.
+// Inputs of all three ops. The bias, the labels with their vectors, and the first rows of z follow the inputs of each
+// op if its attributes "bias", "labels" and "first" are set.
 enum Input : uint32_t { Q, K, V, Begins, Tiles, ColumnBegins, ColumnTiles, Bits, Forward };
 enum GradientInput : uint32_t { Z = Forward, Statistics, Dz, Gradient };
 enum BiasGradientInput : uint32_t { StatisticsWithProduct = Forward, BiasDz, BiasGradient };
 
-/// Where the inputs that an op may have lie; no value: it lacks them.
+/// The indices of the optional inputs; none if the op lacks one.
 struct Others {
     std::optional<uint32_t> bias, labels, vectors, first;
     uint32_t end; ///< the number of all inputs
@@ -127,9 +127,10 @@ struct Rows {
     }
 };
 
-/// The bindings that every kernel has behind those of q, k and v. What a node lacks is bound to any tensor.
-/// @param own the number of inputs that each node of the op has  @param lists the begins of the lists that it visits
-/// @param more the kernel's other bindings
+/// The bindings that every kernel has after q, k and v. Absent inputs are bound to any tensor.
+/// @param own the number of inputs that every node of the op has  @param lists the first of the lists that the kernel
+/// visits
+/// @param more the other bindings of the kernel
 std::vector<Binding> bindingsOf(const OpTypes& types, uint32_t own, uint32_t lists, std::vector<Binding> more) {
     const Others others(types.attributes, own);
     std::vector<Binding> all{load4(Q),
@@ -251,7 +252,7 @@ HostKernel hostKernel(const OpTypes& types) {
     };
 }
 
-/// The pattern is computed again and never stored.
+/// The pattern is computed a second time and never stored.
 std::vector<Tensor> gradient(const GradientCall& call) {
     const Others others(call.attributes, Forward);
     Attributes attributes = call.attributes; // queries of rows that were computed elsewhere see nothing
@@ -271,7 +272,7 @@ std::vector<Tensor> gradient(const GradientCall& call) {
     if (others.bias)
         result[*others.bias] =
             call.graph.add(kBlockAttentionBiasGradient, inputsOf({{dq.graph, dq.node, 3}, dz}), attributes);
-    if (others.vectors) { // q . vector is a product of its own, of whose gradient output 4 has a column for each label
+    if (others.vectors) { // q . vector is a separate product; output 4 has its gradient, one column per label
         const Tensor d{dq.graph, dq.node, 4}, vectors = call.inputs[*others.vectors];
         result[Q] = add(result[Q], batchedMatmul(d, vectors));
         result[*others.vectors] = reshape(
@@ -281,15 +282,15 @@ std::vector<Tensor> gradient(const GradientCall& call) {
     return result;
 }
 
-/// The operations of the tiles in the lists. @param products of 2 D operations in a cell  @param others operations in a
-/// cell
+/// The number of operations for the tiles in the lists.
+/// @param products dot products (2 D operations each) per cell  @param others other operations per cell
 double operationsOf(const OpTypes& types, double products, double others) {
     const Shape& q = types.inputs[Q].shape;
     const double lists = static_cast<double>(q[0] * q[1]) / static_cast<double>(types.inputs[Begins].shape[0]);
     const double tiles = static_cast<double>(types.inputs[Tiles].shape[0]) / 2 * lists;
     return tiles * static_cast<double>(kQueries * kKeys) * (products * 2 * static_cast<double>(q[3]) + others);
 }
-/// Those of the products of every query with every vector by label.
+/// The number of operations for the products of every query with the vector of every label.
 double labelOperations(const OpTypes& types, uint32_t own) {
     const Others others(types.attributes, own);
     const Shape& q = types.inputs[Q].shape;
@@ -362,7 +363,7 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
                     writeOutput(types.outputs.size() > 4 ? 4 : 3)}),
         dispatchOf(types, traits, Gradient, ColumnBegins, "attention/block_gradient_keys",
                    {Binding{Access::Load4, true, 3}, load4(Dz), writeOutput(1), writeOutput(2)})};
-    result[1].barrierBefore = true; // it reads the products
+    result[1].barrierBefore = true; // the second dispatch reads the products of the first
     return result;
 }
 
@@ -386,7 +387,7 @@ HostKernel hostGradient(const OpTypes& types) {
 // block_attention_bias_gradient: q, k, v, lists, statistics with z . dz, dz, bias, others -> d bias, sums by tiles
 // ---------
 
-/// Different distances of a tile's keys from its queries, in eights.
+/// The number of distances between a tile's keys and queries, in units of eight.
 int64_t tileDistances(const Shape& q, const Shape& k) {
     return (q[2] + kQueries - 1) / kQueries + kKeys / kQueries * ((k[2] + kKeys - 1) / kKeys - 1);
 }

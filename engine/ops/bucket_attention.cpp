@@ -68,8 +68,8 @@ struct Rows {
     }
 };
 
-/// One dispatch for each round, each of which adds to what the one before has left.
-/// @param append adds the kernels of one round, to which this function gives the grid
+/// One dispatch for each round. Each adds to the result of the one before.
+/// @param append adds the kernels of one round; this function sets their grid
 template <class Append>
 std::vector<Dispatch> byRounds(const OpTypes& types, const KernelTraits& traits, Append append) {
     const Shape &q = types.inputs[Q].shape, &order = types.inputs[Order].shape;
@@ -133,17 +133,17 @@ private:
     bool isCausal_;
 };
 
-/// The operations of the places that the kernels can meet. @param products of 2 D operations in a cell
-/// @param others operations in a cell
+/// The number of operations for all places that the kernels can visit.
+/// @param products dot products (2 D operations each) per cell  @param others other operations per cell
 double operationsOf(const OpTypes& types, double products, double others) {
     const Shape &q = types.inputs[Q].shape, &order = types.inputs[Order].shape;
-    const double reach = types.attributes.flag("causal") ? 1.5 : 2; // chunks, on average
+    const double reach = types.attributes.flag("causal") ? 1.5 : 2; // chunks that a query meets on average
     const double keys =
         std::min(reach * static_cast<double>(types.attributes.integer("chunk")), static_cast<double>(q[2]));
     return static_cast<double>(order.elements()) * keys * (products * 2 * static_cast<double>(q[3]) + others);
 }
 double operations(const OpTypes& types) {
-    return operationsOf(types, 2, kScaleOperations + 1 + kSoftmaxOperations); // 1: the own token's penalty
+    return operationsOf(types, 2, kScaleOperations + 1 + kSoftmaxOperations); // 1: the penalty of a token's own key
 }
 double gradientOperations(const OpTypes& types) { return operationsOf(types, 7, 0); } // scores and products twice
 
@@ -186,7 +186,7 @@ HostKernel hostKernel(const OpTypes& types) {
     };
 }
 
-/// The pattern is computed again and never stored.
+/// The pattern is computed a second time and never stored.
 std::vector<Tensor> gradient(const GradientCall& call) {
     std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
     const Tensor dz = call.outputGradients[0];

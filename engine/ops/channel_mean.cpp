@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-// Inputs: k, v, the table or the two factors, and q if the attribute "gated" says so.
+// Inputs: k, v, the table or its two factors, and q if the attribute "gated" is set.
 enum Input : uint32_t { K, V, Table, QueryFactors = Table, KeyFactors };
 
 bool hasTable(const Attributes& attributes) { return !attributes.flag("factors"); }
@@ -40,7 +40,7 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attribut
     return {{.shape = out}};
 }
 
-/// The problem without its data.
+/// The sizes and options of a node, without its data.
 host::ChannelMean problemOf(const OpTypes& types) {
     const Shape &k = types.inputs[K].shape, &w = types.inputs[Table].shape;
     const bool isTable = hasTable(types.attributes);
@@ -119,7 +119,8 @@ HostKernel hostKernel(const OpTypes& types) {
     };
 }
 
-/// Those of the processor's kernel: each block of queries weighs its near keys again, and far blocks are summed once.
+/// The number of operations of the processor's kernel. Each block of queries weighs its near keys again, and far blocks
+/// are summed once.
 double operations(const OpTypes& types) {
     const host::ChannelMean of = problemOf(types);
     const auto D = static_cast<double>(of.D);
@@ -148,7 +149,7 @@ double operations(const OpTypes& types) {
            static_cast<double>(of.B * of.H * of.T * of.D) * (types.attributes.flag("gated") ? 4 : 1);
 }
 
-/// The derivatives for some queries, from the first on.
+/// The derivatives for `rows` queries, beginning with the query `first`.
 class QueriesGradient {
 public:
     QueriesGradient(const GradientCall& call, int64_t first, int64_t rows)
@@ -176,12 +177,12 @@ public:
                    ? all
                    : binary(all, band(behind, ahead), Binary::Multiply);
     }
-    /// The derivatives by the table's numbers in these rows, from those by the cells'. @param d [1 or H, rows, S]
+    /// Turns derivatives by the cells' numbers into derivatives by these rows of the table. @param d [1 or H, rows, S]
     Tensor ofTable(Tensor d) const {
         if (window() > 0) d = gathered(undiagonals(d), window() - 1);
         return call_.inputs[Table].shape()[1] == 1 && rows_ > 1 ? reduce(d, Reduction::Sum, {1}) : d;
     }
-    /// The same for factors: by those of these queries, and of all keys.
+    /// Turns derivatives by the cells' numbers into derivatives by the factors of these queries and of all keys.
     std::pair<Tensor, Tensor> ofFactors(Tensor d) const {
         if (window() > 0) d = binary(d, band(window() - 1, window() - 1), Binary::Multiply);
         d = reshape(d, {rows_, keys_});
@@ -195,14 +196,14 @@ private:
     // Distances of keys from these queries run from -farthestBehind() to farthestAhead().
     int64_t farthestBehind() const { return first_ + rows_ - 1; }
     int64_t farthestAhead() const { return keys_ - 1 - first_; }
-    /// Columns for the distances from -back to on, for those that occur.
+    /// Turns columns for the distances -back to on into columns for all distances that occur.
     Tensor spread(Tensor x, int64_t back, int64_t on) const {
         const int64_t before = farthestBehind() - back, after = farthestAhead() - on;
         if (before < 0) x = slice(x, -1, -before, x.shape()[-1] + before);
         if (after < 0) x = slice(x, -1, 0, x.shape()[-1] + after);
         return pad(x, -1, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0));
     }
-    /// Columns for the distances that occur, for those from -reach to reach.
+    /// Turns columns for all distances that occur into columns for the distances -reach to reach.
     Tensor gathered(Tensor x, int64_t reach) const {
         const int64_t before = farthestBehind() - reach, after = farthestAhead() - reach;
         const int64_t begin = std::max<int64_t>(before, 0), end = x.shape()[-1] - std::max<int64_t>(after, 0);
@@ -244,7 +245,7 @@ std::vector<Tensor> gradient(const GradientCall& call) {
     const Tensor weighed = times(weight, v);
     const bool byHead = isTable && call.inputs[Table].shape()[0] > 1,
                hasRows = !isTable || call.inputs[Table].shape()[1] > 1;
-    // Queries beyond the keys have no distance to some of them, so those are one part.
+    // If there are more queries than keys, some distances have no key, so all queries are computed at once.
     const int64_t atOnce = T <= S ? call.attributes.integer("gradient_rows") : T;
     Tensor ofValues, ofMeans, ofTable, ofKeyFactors;
     std::vector<Tensor> byRow; // derivatives by the table or the queries' factors

@@ -54,7 +54,7 @@ struct Clusters {
         for (double& value : result) value = (value - mean) * inverse;
         return result;
     }
-    /// From the gradient of unit() to that of the row. @param gradient of the row, to which it adds
+    /// Adds the gradient of a row to `gradient`. @param g the gradient by unit(), the row on the sphere
     void addThroughUnit(int64_t m, int64_t token, int64_t which, std::vector<double> g, double* gradient) const {
         const auto u = unit(m, token, which);
         double mean = 0, along = 0;
@@ -73,7 +73,8 @@ struct Clusters {
         }
         return result;
     }
-    /// Calls row(m, cluster, place, query) for each member of each cluster, and alone(m, token) for the tokens of none.
+    /// Calls row(m, cluster, place, query) for each member of each cluster, and alone(m, token) for tokens in no
+    /// cluster.
     template <class Row, class Alone> void forEach(Row&& row, Alone&& alone) const {
         for (int64_t m = 0; m < B * H; ++m) {
             for (int64_t c = 0; c < count; ++c)
@@ -97,7 +98,7 @@ struct Clusters {
     }
 };
 
-/// Gathers launches. Each cluster waits for the one before, which may have written to the same rows.
+/// Collects launches. Each cluster waits for the previous one, which may have written to the same rows.
 struct Kernels {
     const OpTypes& types;
     const Shape &q, &ids;
@@ -133,7 +134,7 @@ struct Kernels {
     }
 };
 
-/// The problem of a node, but for its tensors.
+/// The sizes and options of a node, without its tensors.
 host::ClusterAttention problemOf(const OpTypes& types) {
     const Shape &q = types.inputs[Q].shape, &ids = types.inputs[QueryIds].shape;
     return {.M = q[0] * q[1],
@@ -157,7 +158,7 @@ host::ClusterAttention withTensors(host::ClusterAttention problem, const HostRun
     return problem;
 }
 
-/// The operations of the pairs of all clusters.
+/// The number of operations for the pairs in all clusters.
 double operationsOf(const OpTypes& types, double products, double others) {
     const Shape &q = types.inputs[Q].shape, &ids = types.inputs[QueryIds].shape;
     const double keys = static_cast<double>(ids[3]) * (types.attributes.flag("causal") ? 0.5 : 1.0);
@@ -220,7 +221,7 @@ HostKernel hostKernel(const OpTypes& types) {
     };
 }
 
-/// The patterns are computed again and never stored.
+/// The patterns are computed a second time and never stored.
 std::vector<Tensor> gradient(const GradientCall& call) {
     std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
     inputs.insert(inputs.end(), {call.outputs[1], call.outputs[2], call.outputGradients[0]});

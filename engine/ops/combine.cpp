@@ -38,8 +38,8 @@ template <typename Function> void combine(const ReferenceCall& call, Function fu
 
 constexpr uint32_t kSelectFunction = 8; // follows those of Binary
 
-/// The shape to compute in: long rows if all tensors have one shape without padding, because only the order of their
-/// elements then matters.
+/// The shape to compute in: long rows if all tensors have the same shape without padding. Only the order of their
+/// elements matters then.
 Shape flattened(const OpTypes& types) {
     const Shape& out = types.outputs[0].shape;
     const bool isSame = std::ranges::all_of(types.inputs, [&](const TensorType& input) { return input.shape == out; });
@@ -48,11 +48,11 @@ Shape flattened(const OpTypes& types) {
     return isSame && out.columns() % 4 == 0 ? Shape{out.elements() / columns, columns} : out;
 }
 
-/// How the result and the operands a, b and c are stepped through.
+/// How a kernel steps through the result and the operands a, b and c.
 struct Combination {
     Shape out;             ///< to compute in
     Walk walk{};           ///< over the rows of the result, a, b and c, in floats
-    uint32_t repeated = 0; ///< bits: a, b, c have one column, which counts for all
+    uint32_t repeated = 0; ///< bits: whether a, b, c have one column, repeated for all
 
     /// @param order which input is a, b and c
     Combination(const OpTypes& types, std::array<uint32_t, 3> order) : out(flattened(types)) {

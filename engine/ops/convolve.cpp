@@ -44,7 +44,7 @@ host::Convolution problemOf(const Attributes& attributes) {
 }
 
 Shape weightShape(const host::Convolution& of) { return {of.taps(), of.groupC(), of.O}; }
-/// Of x and of results, with the extents of one axis where there is one.
+/// The shape of x or of the result, with one axis of extents if the convolution has one.
 Shape rowShape(const host::Convolution& of, bool hasTwoAxes, bool isResult) {
     const int64_t y = isResult ? of.y.output : of.y.input, x = isResult ? of.x.output : of.x.input,
                   columns = isResult ? of.O : of.C;
@@ -61,7 +61,7 @@ void requireShapes(std::span<const TensorType> inputs, std::initializer_list<Sha
     }
 }
 
-/// Calls visit(row of x, row of the result, tap) for all that meet.
+/// Calls visit(row of x, row of the result, tap) for each tap of each row that lies inside x.
 template <typename Visit> void forEachMeeting(const host::Convolution& of, const Visit& visit) {
     for (int64_t b = 0; b < of.B; ++b)
         for (int64_t oy = 0; oy < of.y.output; ++oy)
@@ -73,13 +73,13 @@ template <typename Visit> void forEachMeeting(const host::Convolution& of, const
                 }
 }
 
-/// Calls visit(channel of x, its place in the group, channel of the result) for all that are in one group.
+/// Calls visit(channel of x, its place in the group, channel of the result) for all pairs within a group.
 template <typename Visit> void forEachPair(const host::Convolution& of, const Visit& visit) {
     for (int64_t o = 0; o < of.O; ++o)
         for (int64_t c = 0; c < of.groupC(); ++c) visit(o / of.groupO() * of.groupC() + c, c, o);
 }
 
-/// What all three shaders begin with.
+/// The push constants with which all three shaders begin.
 std::vector<uint32_t> pushOf(const host::Convolution& of) {
     std::vector<uint32_t> push{u32(of.C), u32(of.O), u32(of.groups)};
     for (const host::ConvolvedAxis& axis : {of.y, of.x})
@@ -208,7 +208,7 @@ void referenceWeight(const ReferenceCall& call) {
     });
 }
 
-/// Launches for parts of the rows, of which each goes on from the result of the one before.
+/// Launches for parts of the rows. Each continues from the result of the previous one.
 std::vector<Dispatch> dispatchWeight(const OpTypes& types, const KernelTraits&) {
     constexpr int64_t kRows = 16384; // software Vulkan ends a loop after 65,535 rounds
     const host::Convolution of = problemOf(types.attributes);

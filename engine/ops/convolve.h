@@ -19,7 +19,7 @@ struct ConvolutionAxis {
 
 /// Correlates rows of channels with a kernel along one axis, or along two, in PyTorch's form:
 /// result[b,t,o] = bias[o] + the sum over k and c of w[o,c,k] x[b, t stride + k dilation - before, c], where c runs
-/// over the channels of the group of o. Zeros lie outside of x. A step of a causal convolution goes on from the step
+/// over the channels of the group of o. Zeros lie outside of x. A step of a causal convolution continues from the step
 /// before it if x begins with the last (K - 1) dilation rows of that step, in place of the zeros.
 /// @param x      [B,T,C], or [B,Y,X,C] for two axes
 /// @param w      [O, C / groups, K], or [O, C / groups, KY, KX]

@@ -60,7 +60,7 @@ std::vector<Dispatch> dispatchWith(const OpTypes& types, bool isBack) {
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) { return dispatchWith(types, false); }
 std::vector<Dispatch> dispatchBack(const OpTypes& types, const KernelTraits&) { return dispatchWith(types, true); }
 
-/// Copies `count` floats of each row, from and to the column that its key of distance 0 has.
+/// Copies `count` floats of each row, beginning at the column of distance 0, in one direction or the other.
 HostKernel hostWith(const OpTypes& types, bool isBack) {
     return [isBack, x = types.inputs[0].shape, y = types.outputs[0].shape](const HostRun& run) {
         const int64_t T = x[-2], count = isBack ? x.columns() : y.columns();

@@ -60,7 +60,7 @@ HostKernel hostKernel(const OpTypes& types) {
     };
 }
 
-/// The same elements are dropped, because the draw depends on the site and not on the node.
+/// The gradient drops the same elements, because the draw depends on the site and not on the node.
 std::vector<Tensor> gradient(const GradientCall& call) {
     return {call.graph.add(kDropout, {call.outputGradients[0]}, call.attributes)};
 }

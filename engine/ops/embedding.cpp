@@ -105,7 +105,7 @@ std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&
              .y = groupsOf(table.rowStride() / 4, traits.subgroupSize)}};
 }
 
-/// Each thread has columns of its own, so rows with the same id are added in order.
+/// Each thread adds columns of its own, so rows with the same id are added in a fixed order.
 HostKernel hostGradient(const OpTypes& types) {
     const bool hasResidual = types.attributes.flag("residual");
     return [=, table = types.outputs[0].shape, rows = types.inputs[1].shape.rows()](const HostRun& run) {

@@ -25,7 +25,7 @@ Tensor addTo(Tensor sum, Tensor term) {
 
 namespace {
 
-/// What the rules see for each node: itself, or a copy that the backward pass computes.
+/// Gives the rules of gradients each node, or the copy that the backward pass computes in its place.
 class StandIns {
 public:
     StandIns(Graph& graph, uint32_t nodes) : graph_(graph), ids_(nodes) { std::iota(ids_.begin(), ids_.end(), 0u); }
@@ -36,7 +36,7 @@ public:
         std::ranges::transform(tensors, std::back_inserter(result), [this](Tensor each) { return of(each); });
         return result;
     }
-    /// Adds the nodes of a range again, which the backward pass reaches next.
+    /// Adds the nodes of a range a second time, where the backward pass needs them next.
     void redo(const Recomputed& range) {
         if (!range.reversible) return copy(range.nodes);
         const Reversible& function = *range.reversible;
@@ -47,7 +47,7 @@ public:
         });
         ids_[function.input.node] = input.node;
     }
-    /// The first node after those that redo() adds again.
+    /// The first node after those that redo() copies.
     static uint32_t endOf(const Recomputed& range) {
         return range.reversible ? range.reversible->output.node + 1 : range.nodes.end;
     }

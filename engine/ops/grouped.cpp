@@ -105,7 +105,7 @@ void referenceWeight(const ReferenceCall& call) {
                 out.row(groups[static_cast<size_t>(row)] * a.columns() + n)[k] += a.row(row)[n] * b.row(row)[k];
 }
 
-/// Launches for parts of the rows, of which each goes on from the result of the one before.
+/// Launches for parts of the rows. Each continues from the result of the previous one.
 std::vector<Dispatch> dispatchWeight(const OpTypes& types, const KernelTraits&) {
     constexpr int64_t kRows = 16384; // software Vulkan ends a loop after 65,535 rounds
     const Shape &a = types.inputs[0].shape, &out = types.outputs[0].shape;

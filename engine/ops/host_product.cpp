@@ -11,21 +11,21 @@
 namespace attn {
 namespace {
 
-constexpr int64_t kBlock = 128;    // rows whose product is finished while it is in the cache
-constexpr int64_t kWork = 1 << 16; // multiply-adds that are worth another thread
+constexpr int64_t kBlock = 128;    // rows that are finished while their product is in the cache
+constexpr int64_t kWork = 1 << 16; // multiply-adds that make another thread worthwhile
 constexpr int64_t kPanel = 48;     // columns: oneDNN multiplies three vectors of 16 floats at once
-constexpr int64_t kTall = 384;     // rows of each thread that are worth a copy of the weights of its own
+constexpr int64_t kTall = 384;     // rows per thread that justify its own copy of the weights
 constexpr int64_t kHeight = 24;    // oneDNN multiplies 6 or 8 rows at once
-constexpr int64_t kFours = 2;      // times kMostSkinnyRows: rows of x for which weights are not copied
+constexpr int64_t kFours = 2;      // up to this many times kMostSkinnyRows, weights are not copied
 
 int64_t padded(int64_t columns) { return (columns + 3) / 4 * 4; }
 
-/// The length of each of so many equal parts, as a multiple of `multiple`.
+/// The length of each of `parts` equal parts, as a multiple of `multiple`.
 int64_t lengthOfParts(int64_t count, int64_t parts, int64_t multiple) {
     return (count + parts * multiple - 1) / (parts * multiple) * multiple;
 }
 
-/// The same finish for the part of the output that begins at `offset` floats, in column `column`.
+/// The finish for the part of the output that begins at float `offset`, in column `column`.
 host::Finish advanced(host::Finish finish, int64_t offset, int64_t column) {
     if (finish.bias != nullptr) finish.bias += column;
     if (finish.argument != nullptr) finish.argument += offset;
@@ -36,7 +36,7 @@ host::Finish advanced(host::Finish finish, int64_t offset, int64_t column) {
 
 } // namespace
 
-/// Rows [m, mEnd) and columns [n, nEnd) of the output, whose products are written: their padding and finish.
+/// Writes the padding of rows [m, mEnd) and columns [n, nEnd) of the output, whose products exist, and finishes them.
 void HostProduct::finishBlock(const Call& call, int64_t m, int64_t mEnd, int64_t n, int64_t nEnd) const {
     const int64_t end = nEnd == N ? stride : nEnd; // the padding too
     for (int64_t row = m; row < mEnd; ++row)
@@ -46,12 +46,12 @@ void HostProduct::finishBlock(const Call& call, int64_t m, int64_t mEnd, int64_t
         host::finish(mEnd - m, end - n, stride, call.out + m * stride + n, advanced(by, m * stride + n, n));
 }
 
-/// Whether a run of so many rows takes the kernels for a few.
+/// Whether this many rows use the kernels for few rows.
 bool HostProduct::hasFew(int64_t rows) const {
     return isTransposed && std::max(rows, mostRows) <= kFours * host::kMostSkinnyRows;
 }
 
-/// Weights [N,K] of one storage for a few rows: as fast as the weights are read, where they are.
+/// Multiplies weights [N,K] of one storage with a few rows, about as fast as the weights can be read.
 void HostProduct::few(int64_t rows, std::span<const HostProduct> products, std::span<const Call> calls,
                       host::Pool& pool) {
     constexpr int64_t kFour = host::kMostSkinnyRows, kCached = 1 << 16; // bytes of weights that all rows read in turn
@@ -108,8 +108,8 @@ void HostProduct::few(int64_t rows, std::span<const HostProduct> products, std::
     });
 }
 
-/// Weights [N,K] for many rows. A panel of weights becomes floats [K, kPanel], which oneDNN multiplies without copying
-/// them again, and with any number of rows at the same speed.
+/// Multiplies weights [N,K] with many rows. A panel of weights is converted to floats [K, kPanel], which oneDNN
+/// multiplies without another copy, at the same speed for any number of rows.
 void HostProduct::panels(int64_t rows, const Call& call, host::Pool& pool) const {
     const float *x = call.operands[0], *w = call.operands[1];
     const int64_t terms = K[0], bytes = storedRow(storage, terms).bytes, threads = pool.threads();

@@ -126,7 +126,7 @@ std::vector<Dispatch> dispatchPut(const OpTypes& types, const KernelTraits& trai
     return result;
 }
 
-/// Each thread has sets of rows or columns of its own, so rows with the same id are added in order.
+/// Each thread adds sets of rows or columns of its own, so rows with the same id are added in a fixed order.
 HostKernel hostPut(const OpTypes& types) {
     return
         [x = types.inputs[0].shape, ids = types.inputs[1].shape, S = types.outputs[0].shape[-2]](const HostRun& run) {

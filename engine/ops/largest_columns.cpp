@@ -62,7 +62,8 @@ HostKernel hostLargest(const OpTypes& types) {
     };
 }
 
-/// The products, and seven comparisons for each three of the 32 bits of a number, and two to list the columns.
+/// The operations: the products, seven comparisons for each three of the 32 bits of a number, and two to list the
+/// columns.
 double operationsLargest(const OpTypes& types) { return 80 * static_cast<double>(types.inputs[0].shape.elements()); }
 
 } // namespace

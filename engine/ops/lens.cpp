@@ -70,7 +70,7 @@ std::vector<double> scoresOf(const ReferenceCall& call, const double* view, int6
     return scores;
 }
 
-/// The problem of a node, with ALiBi's slopes, and the band that its view names.
+/// The sizes and options of a node with ALiBi's slopes, and the band of its view.
 struct HostLens {
     host::Attention problem;
     host::Band band;
@@ -280,7 +280,7 @@ int32_t lensSets(const KernelTraits& traits) { return static_cast<int32_t>(Lanes
 
 int64_t lensTokens(const KernelTraits& traits, int64_t width) {
     if (!traits.prefersSubgroupTiles) return std::numeric_limits<int32_t>::max();
-    const int64_t rounds = (width + 3) / 4 + 3; // for 32 keys: their dot products, the search of the next, the loop
+    const int64_t rounds = (width + 3) / 4 + 3; // per 32 keys: the dot products, the search of the next, the loop
     return 65'535 / rounds * 32;
 }
 

@@ -8,11 +8,11 @@
 namespace attn {
 namespace {
 
-constexpr int64_t kChunk = 64; // rows that one invocation of a shader passes
+constexpr int64_t kChunk = 64; // rows that one invocation of a shader computes
 
-// linear_scan: a, b, state, lengths (optional) -> hidden, last, and what shaders know of chunks
+// linear_scan: a, b, state, lengths (optional) -> hidden, last, scratch of the shaders for each chunk
 enum Input : uint32_t { A, B, State, Lengths };
-// linear_scan_gradient: a, hidden, state, dHidden, dLast, lengths (optional) -> da, db, dState, the same of chunks
+// linear_scan_gradient: a, hidden, state, dHidden, dLast, lengths (optional) -> da, db, dState, scratch for each chunk
 enum GradientInput : uint32_t { GradientA, Hidden, GradientState, DHidden, DLast, GradientLengths };
 
 bool isComplex(const Attributes& attributes) { return attributes.flag("complex"); }
@@ -75,7 +75,7 @@ void reference(const ReferenceCall& call) {
     }
 }
 
-/// Launches that pass chunks side by side, join them, and pass them again from the states before them.
+/// Launches that compute all chunks at once, join them, and compute them again from the states before them.
 std::vector<Dispatch> chunkDispatches(const host::LinearScan& of, bool isBackward, bool hasLengths,
                                       const std::vector<Binding>& bindings) {
     const int64_t vectors = of.rows.stride() / 4, chunks = (of.rows.T + kChunk - 1) / kChunk;

@@ -83,8 +83,8 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
         return {result};
     }
     if (traits.prefersSubgroupTiles) {
-        // Subgroups of 16 or 32 rows each, or of 32 columns for a vector. A vector gets no more than have work, because
-        // idle ones cost time too.
+        // Subgroups of 16 or 32 rows each, or of 32 columns for a vector. A vector gets no idle subgroups, because they
+        // cost time too.
         const int64_t wanted = isVector ? (y.columns() + 31) / 32 : 4;
         const uint32_t subgroups = wanted >= 12 || wanted % 4 == 0 ? 4 : wanted % 2 == 0 ? 2 : 1;
         const bool isLarge = y.rows() >= 100;
@@ -100,7 +100,7 @@ std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits& traits)
         result.specialisation = constants(traits.subgroupSize, kSubgroups);
         result.x = groups(y.columns(), 4 * kSubgroups);
     } else {
-        constexpr int64_t kLargeTile = 128, kMany = 512; // enough large tiles to keep a card busy
+        constexpr int64_t kLargeTile = 128, kMany = 512; // from this many tiles on, large ones keep a card busy
         const ProductTiles tiles(y.rows(), y.columns(), x.columns());
         const bool isLarge = y.rows() * y.columns() >= kMany * kLargeTile * kLargeTile;
         result.shader = isLarge ? "ops/matmul_large_shared" : "ops/matmul_shared";

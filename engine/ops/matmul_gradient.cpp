@@ -12,7 +12,7 @@
 namespace attn {
 namespace {
 
-// matmul_plain: one to three pairs of x and w, perhaps the activation's argument, perhaps a residual ------------------
+// matmul_plain: one to three pairs of x and w, optionally the activation's argument, optionally a residual ------------
 
 constexpr size_t kMaxPairs = 3;
 
@@ -130,7 +130,7 @@ std::vector<Dispatch> dispatchTransposed(const OpTypes& types, const KernelTrait
     return {result};
 }
 
-/// The columns of x are shared out, and those of w if x has few.
+/// Threads share the columns of x, and the columns of w if x has few.
 HostKernel hostTransposed(const OpTypes& types) {
     const Shape x = types.inputs[0].shape, w = types.inputs[1].shape;
     const auto factor = static_cast<float>(types.attributes.number("scale"));

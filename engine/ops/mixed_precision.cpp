@@ -83,8 +83,8 @@ std::vector<Tensor> passOn(const GradientCall& call) { return {call.outputGradie
 
 // Which tensors have 16 bits -----------------------------------------------------------------------------------------
 
-/// The outputs of an operation that are kept in 16 bits, as bits. Scores are not: they are not kept, and bfloat16 has
-/// no number as small as that of a hidden cell.
+/// The outputs of an operation that are kept in 16 bits, as bits. Scores are excluded: they are not kept, and bfloat16
+/// cannot represent the score of a hidden cell.
 uint32_t shortOutputs(const Op* op) {
     static constexpr std::array<std::pair<const Op*, uint32_t>, 29> kShort{{
         {&kEmbedding, 1},
@@ -135,7 +135,7 @@ size_t operandsOf(const Op& op, const Attributes& attributes) {
     return &op == &kMatmulPlain ? 2 * static_cast<size_t>(attributes.integer("pairs")) : 0;
 }
 
-/// Whether an operation has the numbers of its only input, in another order or some of them.
+/// Whether an operation only moves or selects numbers of its only input.
 bool isMoved(const Op* op) {
     static constexpr std::array kMoves{&kReshape, &kStopGradient, &kPermute, &kSlice, &kPad, &kBroadcast};
     return std::ranges::find(kMoves, op) != kMoves.end();
@@ -172,7 +172,7 @@ private:
 
     bool isParameter(uint32_t node) const { return graph_.node(node).kind == NodeKind::Parameter; }
 
-    /// @param isOperand whether 16 bits must be read, whatever made the tensor
+    /// @param isOperand whether 16 bits are required, whichever operation made the tensor
     Tensor readable(Tensor tensor, bool isOperand) {
         const Node node = graph_.node(tensor.node); // a copy: adding moves nodes
         if (node.op == &kWiden) {
@@ -180,7 +180,7 @@ private:
                 graph_.node(node.inputs[0].node).inputs[0]; // a parameter is still there to be rounded
             return widened(isParameter(source.node) ? narrowed(source) : node.inputs[0]);
         }
-        if (isMoved(node.op)) { // moved again rather than kept
+        if (isMoved(node.op)) { // moved a second time instead of kept
             const Tensor source = readable(node.inputs[0], isOperand);
             if (source == node.inputs[0]) return tensor;
             Tensor& view = widened_[{tensor.node, tensor.output}];

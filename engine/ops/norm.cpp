@@ -64,8 +64,8 @@ HostKernel hostKernel(const OpTypes& types) {
     };
 }
 
-/// Of the mean (1), the squares of what differs from it (3), the result (2) and w and b (2); the root mean square has
-/// no mean and no b.
+/// Operations per element: the mean (1), the squared deviations (3), the result (2), w and b (2). The root mean square
+/// has no mean and no b.
 double operations(const OpTypes& types) {
     return (types.inputs.size() == 3 ? 8 : 4) * static_cast<double>(types.outputs[0].shape.elements());
 }
@@ -81,7 +81,7 @@ std::vector<Tensor> gradientNorm(const GradientCall& call) {
     return result;
 }
 
-// norm_gradient: x, w, statistics, dy, perhaps a residual -> dx -------------------------------------------------------
+// norm_gradient: x, w, statistics, dy, optionally a residual -> dx ----------------------------------------------------
 
 std::vector<TensorType> inferGradient(std::span<const TensorType> inputs, const Attributes& attributes) {
     requireInputs(inputs, attributes.flag("residual") ? 5 : 4, "norm_gradient");

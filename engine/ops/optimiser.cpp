@@ -21,7 +21,7 @@ struct SlotKernel {
     size_t slots;
 };
 SlotKernel chosen(const KernelTraits& traits, SlotKernel many, SlotKernel few) {
-    constexpr uint32_t kBuffersOfMany = 30; // adam's, the most
+    constexpr uint32_t kBuffersOfMany = 30; // what adam binds, which is the most
     return traits.maxStorageBuffers >= kBuffersOfMany ? many : few;
 }
 
@@ -50,7 +50,7 @@ std::vector<Dispatch> dispatchSquareNorms(const OpTypes& types, const KernelTrai
                           .x = groupsOf(kParts, 1),
                           .y = GridAxis::fixed(count)};
         for (size_t slot = 0; slot < slots; ++slot) {
-            const size_t input = first + (slot < count ? slot : 0); // slots without a tensor: never read
+            const size_t input = first + (slot < count ? slot : 0); // slots without a tensor are never read
             dispatch.bindings.push_back(load4(static_cast<uint32_t>(input)));
             dispatch.push.push_back(u32(types.inputs[input].shape.paddedElements() / 4));
         }
@@ -147,8 +147,8 @@ double decayOf(const Attributes& attributes, const Shape& shape) {
     return shape.rank() > 1 ? attributes.number("decay") : 0;
 }
 
-/// Dispatches of the kernel's slots tensors each. @param shared bound before the slots  @param push after the slots'
-/// sizes
+/// Dispatches that update as many tensors at once as the kernel has slots.
+/// @param shared bound before the slots  @param push constants after the sizes of the slots
 template <size_t states>
 std::vector<Dispatch> dispatchSlots(const OpTypes& types, const SlotKernel& kernel, const std::vector<Binding>& shared,
                                     const std::vector<uint32_t>& push, bool decays) {
@@ -245,7 +245,7 @@ std::vector<Dispatch> dispatchAccumulate(const OpTypes& types, const KernelTrait
                             {}, false);
 }
 
-/// A kernel that calls body(run, tensor, first, count) for pieces of each tensor; the pieces are shared out.
+/// A kernel that calls body(run, tensor, first, count) for pieces of each tensor, which threads share.
 template <size_t states, typename Body> HostKernel overTensors(const OpTypes& types, Body body) {
     struct Piece {
         size_t tensor;
@@ -317,7 +317,7 @@ HostKernel hostAccumulate(const OpTypes& types) {
     });
 }
 
-/// Adds an update of `states` per gradient, and a factor if there is one. @return what was updated
+/// Adds updates with `states` tensors per gradient, and optionally a factor. @return the updated tensors
 std::vector<Tensor> update(const Op& op, std::vector<Tensor> states, std::span<const Tensor> gradients,
                            std::optional<Tensor> factor, const Attributes& attributes = {}) {
     const size_t count = states.size();

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-// Each op here copies regions: its output element by element from steps through one input, with zeros around.
+// Each op here copies regions of one input to its output, element by element in steps, with zeros around them.
 
 namespace attn {
 namespace {
@@ -20,7 +20,7 @@ struct Region {
     std::vector<int64_t> steps{}; ///< through the input
     int64_t from = 0, to = 0;     ///< where the part starts in the input and in the output, in floats
     int64_t before = 0;           ///< columns of zeros in front of those that are copied
-    int64_t written = 0;          ///< columns that are written in all, the output's padding among them
+    int64_t written = 0;          ///< columns that are written, including the output's padding
 };
 
 /// The walk through the rows of a region, in its input and in the output. @param unit floats
@@ -64,7 +64,7 @@ template <Regions regionsOf> std::vector<Dispatch> dispatchRegions(const OpTypes
     return result;
 }
 
-/// The axis whose numbers lie one after another in the input of a region, if it is not the last; else -1.
+/// The axis whose numbers are adjacent in the input of a region, if it is not the last one; otherwise -1.
 int movedAxis(const Region& region) {
     const auto last = static_cast<size_t>(region.extents.rank() - 1);
     if (region.steps[last] <= 1 || region.extents.columns() == 1) return -1;
@@ -73,7 +73,7 @@ int movedAxis(const Region& region) {
     return -1;
 }
 
-/// A region whose last axis lies elsewhere in the input: matrices of that axis and the moved one are transposed.
+/// For a region whose last axis is not the last in the input: transposes matrices of that axis and the moved one.
 HostKernel hostTransposed(const Region& region, const Shape& out, int axis) {
     Walk others = walkOf(region, out, 1);
     const auto moved = static_cast<size_t>(axis);
@@ -131,7 +131,7 @@ Shape withExtent(const Shape& shape, int axis, int64_t extent) {
 
 int axisAttribute(const Attributes& attributes) { return static_cast<int>(attributes.integer("axis")); }
 
-/// The output by copying one element per index of `extents`: from steps through the input, to the output's own steps.
+/// Copies one element per index of `extents`, with steps through the input and through the output.
 void copyElements(const Shape& extents, const double* from, const std::vector<int64_t>& steps,
                   const ReferenceTensor& out, int64_t to) {
     const std::vector<int64_t> outSteps = stepsOf(out.shape);
@@ -173,7 +173,7 @@ std::vector<Region> regionsOfPermute(const OpTypes& types) {
              .written = out.rowStride()}};
 }
 
-/// Where only axes of one row move, the numbers stay where they are.
+/// If only axes inside one row move, the numbers stay in place.
 int aliasPermute(const OpTypes& types, uint32_t) {
     const Shape &in = types.inputs[0].shape, &out = types.outputs[0].shape, order = shapeOf(types.attributes);
     std::vector<int64_t> moved;
@@ -207,7 +207,7 @@ int64_t sliceStart(const Shape& x, const Attributes& attributes) {
     return attributes.integer("begin") * stepsOf(x)[static_cast<size_t>(axisAttribute(attributes))];
 }
 
-/// Whether parts of a tensor along an axis lie one after another: only that axis counts before the last one.
+/// Whether parts along an axis are adjacent in memory: every axis before it has one index, and it is not the last.
 bool liesInPieces(const Shape& x, int axis) {
     return axis != x.rank() - 1 && std::ranges::all_of(x.extents().begin(), x.extents().begin() + axis,
                                                        [](int64_t extent) { return extent == 1; });

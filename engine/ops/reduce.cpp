@@ -12,7 +12,7 @@
 namespace attn {
 namespace {
 
-/// Sizes of a kernel of strips.glsl that runs along axes [first, end), all before the last.
+/// The sizes for a kernel of strips.glsl that runs along axes [first, end), all before the last.
 struct Strips {
     int64_t outer, strip, vectors;
     Strips(const Shape& shape, int first, int end)
@@ -20,14 +20,13 @@ struct Strips {
           vectors(extentOf(shape, end, shape.rank() - 1) * shape.rowStride() / 4) {}
 };
 
-/// A long strip is summed by segments first: for more lanes to work, and because the error of one sum grows with its
-/// length.
+/// A long strip is summed in segments first. This uses more lanes, and the error of one sum grows with its length.
 constexpr int64_t kSegment = 256;
 bool hasSegments(const Strips& strips) { return strips.strip > 2 * kSegment; }
 
-constexpr uint32_t kRowsPerGroup = 4; // of kernels with a subgroup per row
+constexpr uint32_t kRowsPerGroup = 4; // for kernels with one subgroup per row
 
-// reduce: over axes [first, end) that follow one another; where they are long, also returns the sums of segments -----
+// reduce: over adjacent axes [first, end); for long axes it also returns the sums of segments ------------------------
 
 struct Axes {
     int first, end;
@@ -86,9 +85,9 @@ std::vector<Dispatch> dispatchReduce(const OpTypes& types, const KernelTraits& t
         return {launch(load4(0), 1, strips.strip, segments, pushFloat(1)),
                 launch({Access::Load4, true, 1}, 0, segments, 1, factor)};
     }
-    // Padding does not matter to a sum: all of its lines are one.
+    // Padding is zero and does not change a sum, so all lines of a result count as one.
     const int64_t results = y.rows(), lines = x.rows() / results, vectors = x.rowStride() / 4;
-    const bool isShort = lines * vectors <= 16; // an invocation each rather than a subgroup each
+    const bool isShort = lines * vectors <= 16; // one invocation per result instead of one subgroup
     return {{.shader = "ops/reduce_rows",
              .bindings = {load4(0), writeOutput(0)},
              .push = {u32(results), isMaximum ? u32(lines) : 1, u32(isMaximum ? vectors : lines * vectors),
@@ -97,8 +96,8 @@ std::vector<Dispatch> dispatchReduce(const OpTypes& types, const KernelTraits& t
              .x = repeatedGrid(results, kRowsPerGroup * (isShort ? traits.subgroupSize : 1))}};
 }
 
-/// Shares out strips, and columns of one if there are few. @param kernel kernel(first float of x and of y, begin, end)
-/// @param ySize floats of y for each strip
+/// Threads share strips, and the columns of strips if there are few.
+/// @param kernel called as kernel(first float of x, of y, begin, end)  @param ySize floats of y for each strip
 template <typename Kernel>
 void overStrips(const HostRun& run, const Strips& strips, int64_t ySize, const Kernel& kernel) {
     const int64_t floats = strips.vectors * 4, work = strips.strip * floats;

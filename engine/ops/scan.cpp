@@ -128,7 +128,7 @@ void reference(const ReferenceCall& call) {
     }
 }
 
-/// One launch for each row of the sequences, because each waits for the one before.
+/// One launch for each row of the sequences, because each row needs the previous one.
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     const ScanPlaces at(types.attributes);
     const host::Recurrent of = sizesOf(types.attributes, types.outputs[0].shape);
@@ -166,7 +166,7 @@ HostKernel hostKernel(const OpTypes& types) {
     };
 }
 
-/// The product with R, and some twelve for each gate's function and what follows.
+/// The product with R, and about twelve operations for each gate's function and the update.
 double operations(const OpTypes& types) {
     const auto each = static_cast<double>(types.inputs[0].shape.elements());
     return each * (2.0 * static_cast<double>(types.inputs[1].shape[0]) + 12);
@@ -261,13 +261,14 @@ void referenceGradient(const ReferenceCall& call) {
     }
 }
 
-/// One launch for each row, from the last one on. The product of a row with R is in the launch of the row before it.
+/// One launch for each row, from the last to the first. The launch of row t - 1 multiplies the gradient of row t with
+/// R.
 std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&) {
     const GradientPlaces at(types.attributes);
     const host::Recurrent of = sizesOf(types.attributes, types.inputs[at.hidden].shape);
     const FlatGrid grid(of.B * of.stride());
     std::vector<Dispatch> list;
-    for (int64_t t = of.T; t >= 0; --t) // rows t - 1, and at last what comes before all
+    for (int64_t t = of.T; t >= 0; --t) // row t - 1, and finally the state before all rows
         list.push_back({.shader = "ops/scan_gradient",
                         .bindings = {readInput(at.recurrent), readInput(at.hidden), readInput(at.state),
                                      readInput(at.dHidden), readInput(at.dLastState), readIf(at.cell),

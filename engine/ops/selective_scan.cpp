@@ -15,7 +15,7 @@ constexpr int64_t kChunk = host::SelectiveScan::kChunk;
 // selective_scan: x, step, decay [N,W], in, out, state, lengths (optional) -> y, last, states before each chunk
 enum Input : uint32_t { X, Step, Decay, In, Out, State, Lengths };
 // selective_scan_gradient: the first five, states, dy, dLast, lengths (optional)
-// -> dx, dStep, dDecay of each sequence, dInto, dOutOf, dState, and what shaders keep of a chunk
+// -> dx, dStep, dDecay of each sequence, dInto, dOutOf, dState, scratch of the shaders for a chunk
 enum GradientInput : uint32_t { States = State, DY, DLast, GradientLengths };
 
 bool hasLengths(const Attributes& attributes) { return attributes.flag("lengths"); }
@@ -31,7 +31,7 @@ struct Sizes {
     TensorType states() const { return {.shape = {B, chunks(), N, W}}; }
 };
 
-/// @param count of inputs without the lengths
+/// @param count number of inputs without the lengths
 void requireSizes(std::span<const TensorType> inputs, uint32_t count, const Attributes& attributes,
                   std::string_view op) {
     requireInputs(inputs, count + (hasLengths(attributes) ? 1 : 0), op);
@@ -55,7 +55,7 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attribut
     return {sizes.rows(), sizes.state(), sizes.states()};
 }
 
-/// Computes the states of some rows of a sequence, from the one before them. @param visit(t, n, w, before, after, keep)
+/// Computes the states of rows [first, end) from the state before them. @param visit(t, n, w, before, after, keep)
 template <typename Visit>
 void passRows(const ReferenceCall& call, int64_t b, int64_t first, int64_t end, std::vector<double>& h,
               const Visit& visit) {
@@ -94,7 +94,7 @@ void reference(const ReferenceCall& call) {
     }
 }
 
-/// One launch for each chunk of rows, because each waits for the one before.
+/// One launch for each chunk of rows, because each chunk needs the previous one.
 std::vector<Dispatch> dispatch(const OpTypes& types, const KernelTraits&) {
     const Sizes sizes(types.inputs);
     const bool isBounded = hasLengths(types.attributes);
@@ -132,12 +132,13 @@ HostKernel hostKernel(const OpTypes& types) {
         };
 }
 
-/// For each state of each row: the decay and its exponential, the input, the sum for the next state and for the output.
+/// Per state and row: the decay, its exponential, the input, the sum for the next state, and the sum for the output.
 double operations(const OpTypes& types) {
     const Sizes sizes(types.inputs);
     return 8.0 * static_cast<double>(sizes.B * sizes.T * sizes.W) * static_cast<double>(sizes.N);
 }
-/// The states again, then for each two sums of products and the derivatives by the state, the step and the decay.
+/// The states a second time, then two sums of products per state and the derivatives by the state, the step and the
+/// decay.
 double operationsGradient(const OpTypes& types) { return 2.5 * operations(types); }
 
 std::vector<Tensor> gradient(const GradientCall& call) {
@@ -201,7 +202,7 @@ void referenceGradient(const ReferenceCall& call) {
     }
 }
 
-/// Two launches for each chunk of rows, from the last one on: back through the rows, and the sums over channels.
+/// Two launches for each chunk, from the last to the first: one goes back through the rows, one sums over channels.
 std::vector<Dispatch> dispatchGradient(const OpTypes& types, const KernelTraits&) {
     const Sizes sizes(types.inputs);
     const bool isBounded = hasLengths(types.attributes);

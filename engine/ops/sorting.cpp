@@ -38,8 +38,8 @@ void referenceSort(const ReferenceCall& call) {
     }
 }
 
-/// Sorted blocks, then merges of ever larger ones, to and fro between the result and the scratch so that the last one
-/// writes the result.
+/// Sorts blocks, then merges ever longer runs. The merges alternate between the result and the scratch, so that the
+/// last one writes the result.
 std::vector<Dispatch> dispatchSort(const OpTypes& types, const KernelTraits&) {
     const Shape& x = types.inputs[0].shape;
     uint32_t merges = 0;
@@ -64,7 +64,7 @@ std::vector<Dispatch> dispatchSort(const OpTypes& types, const KernelTraits&) {
     return result;
 }
 
-constexpr int64_t kNumbersForThread = 1 << 10; // that are sorted
+constexpr int64_t kNumbersForThread = 1 << 10; // numbers that make another thread worthwhile
 
 HostKernel hostSort(const OpTypes& types) {
     return [x = types.inputs[0].shape](const HostRun& run) {
@@ -78,7 +78,7 @@ HostKernel hostSort(const OpTypes& types) {
     };
 }
 
-/// Comparisons: blocks compare all with all, merges look for each element's place in the other half.
+/// The number of comparisons: blocks compare all pairs, and merges search each element's place in the other half.
 double operationsSort(const OpTypes& types) {
     const Shape& x = types.inputs[0].shape;
     auto each = static_cast<double>(std::min(x.columns(), kBlock));

@@ -13,7 +13,7 @@
 namespace attn {
 namespace {
 
-constexpr int64_t kMostParts = 1024; // invocations: enough for any device, few enough for one to merge their results
+constexpr int64_t kMostParts = 1024; // enough for any device, few enough for one invocation to merge
 
 int64_t partsOf(const Shape& shape) { return std::clamp<int64_t>(shape.paddedElements() / 4, 1, kMostParts); }
 
@@ -82,7 +82,7 @@ HostKernel hostKernel(const OpTypes& types) {
         const auto masked = static_cast<float>(kMasked);
         const int64_t rows = liveRowsOf(x, run.step), stride = x.shape.rowStride(), columns = x.shape.columns();
         const int64_t parts = std::min<int64_t>(run.pool.threads(), rows / rowsForThread(x.shape) + 1);
-        // Parts that depend on the number of threads alone, so that the sums do.
+        // The parts depend only on the number of threads, so the sums do too.
         const auto overParts = [&](const auto& visit) {
             run.pool.run(parts, [&](int64_t part) {
                 const int64_t first = rows * part / parts, end = rows * (part + 1) / parts;

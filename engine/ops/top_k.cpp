@@ -59,7 +59,7 @@ HostKernel hostKernel(const OpTypes& types) {
     };
 }
 
-/// To the columns that were chosen.
+/// Only the chosen columns receive a gradient.
 std::vector<Tensor> gradient(const GradientCall& call) {
     const Tensor d = call.outputGradients[0];
     const int64_t R = d.shape()[0], k = d.shape()[1], C = call.inputs[0].shape()[1];

@@ -109,7 +109,7 @@ std::vector<Walk> splitWalk(const Walk& walk, size_t axes) {
 }
 
 RowGrid rowGrid(int64_t rows, int64_t y, int64_t z, int64_t units) {
-    constexpr int64_t kLocalSize = 64, kRounds = 65535; // software Vulkan ends a loop after so many
+    constexpr int64_t kLocalSize = 64, kRounds = 65535; // software Vulkan ends a loop after 65,535 rounds
     require(units <= 8 * kRounds, "rows", fmt::format("rows of {} units are too long; fold them first", units));
     int64_t lanes = 1;
     while (lanes < 8 && lanes < units) lanes *= 2;

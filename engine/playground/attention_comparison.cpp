@@ -19,7 +19,7 @@ float orZero(float value) { return std::isnan(value) ? 0.0f : value; }
 
 PlaygroundMap difference(const PlaygroundMap& a, const PlaygroundMap& b) {
     PlaygroundMap result = a;
-    // A hidden weight counts as zero; a hidden score has no value.
+    // A hidden weight counts as 0. A hidden score is left out.
     const bool isWeights = a.name == "pattern";
     for (size_t i = 0; i < result.values.size(); ++i) {
         const bool isHidden = std::isnan(a.values[i]) && std::isnan(b.values[i]);
@@ -43,7 +43,7 @@ std::optional<AttentionComparison::OutputError> outputError(const PlaygroundMap&
     return AttentionComparison::OutputError{sum / count / rms, largest / rms};
 }
 
-/// Whether every row with visible keys is a distribution.
+/// Whether every row with visible keys sums to 1.
 bool hasDistributions(const PlaygroundMap& pattern) {
     for (size_t row = 0; row * static_cast<size_t>(pattern.columns) < pattern.values.size(); ++row) {
         double sum = 0;

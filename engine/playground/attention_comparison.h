@@ -18,7 +18,7 @@ struct AttentionComparison {
 
     /// A - B of matrices that both have in the same shape; NaN where both hide a cell.
     std::vector<PlaygroundMap> differences;
-    std::optional<OutputError> output; ///< no value if the shapes differ or A's output is zero
+    std::optional<OutputError> output; ///< none if the shapes differ or A's output is zero
     /// [heads, 1, 1, T] Jensen-Shannon divergence of the rows of the patterns, in bits from 0 to 1; NaN for rows
     /// without visible keys.
     /// @source Lin 1991, "Divergence Measures Based on the Shannon Entropy", IEEE Trans. Inf. Theory 37(1), eq. 3.1

@@ -21,7 +21,7 @@ struct AttentionCost {
 AttentionCost attentionCost(const AttentionSpec& spec, const AttentionSizes& sizes);
 
 /// Computes the cost and measures the time: the median of at least three passes, after one that is not counted.
-/// @param isCancelled called between passes  @return no value if cancelled
+/// @param isCancelled called between passes  @return none if cancelled
 /// @throws Error as AttentionRun, or if the device has too little memory
 std::optional<AttentionCost> measureAttention(Device& device, const AttentionSpec& spec, const AttentionSizes& sizes,
                                               const std::function<bool()>& isCancelled);

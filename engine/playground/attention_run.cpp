@@ -58,7 +58,7 @@ struct Task {
 };
 
 Task wholeTask(const AttentionSpec& spec, const AttentionSizes& sizes, std::span<const std::string> wanted) {
-    // If all cells are computed for display, compute the output from them.
+    // If all cells are displayed, the output is computed from them.
     const bool isOutputAlone = wanted.size() == 1 && wanted.front() == "z";
     Task task{.built = attentionGraph(spec, sizes, isOutputAlone), .outputs = {}};
     const AttentionFlow& flow = task.built.flow;
@@ -121,7 +121,7 @@ struct AttentionRun::Impl {
     std::map<std::string, Shape> shapes{}; ///< shapes of the inputs
     std::vector<std::string> wanted;
     std::map<std::string, Place> places{};              ///< places of the outputs
-    std::optional<uint64_t> seed{};                     ///< seed of the learned tensors; no value: a caller set them
+    std::optional<uint64_t> seed{};                     ///< seed of the learned tensors; none if a caller set them
     std::vector<std::pair<std::string, Shape>> drawn{}; ///< the constants of parts that draw random numbers
     explicit Impl(Device& device) : store(device) {}
 
@@ -181,7 +181,7 @@ AttentionRun AttentionRun::ofWindow(Device& device, const AttentionSpec& spec, c
 void AttentionRun::begin(const AttentionFlow& flow, uint64_t seed) {
     heads_ = flow.heads;
     groups_ = flow.groups;
-    // Names and shapes are those of the same graph, so only the seed matters. Drawing many numbers takes time.
+    // The same graph has the same names and shapes, so it depends only on the seed. Drawing many numbers takes time.
     if (std::exchange(impl_->seed, seed) == seed) return;
     parameters_.clear();
     for (const FlowParameter& parameter : flow.parameters) {

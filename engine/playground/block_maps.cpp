@@ -33,7 +33,7 @@ DecoderConfig configOf(const AttentionSpec& spec, int64_t tokens, int64_t width)
             .layers = std::vector<LayerAttention>(kLayers, layer)};
 }
 
-/// Adds the matrices to a decoder's graph.
+/// Adds the maps of a block's parts to a decoder's graph.
 class Pictures {
 public:
     Pictures(const DecoderConfig& config, const AttentionSpec& spec, ModelGraph& decoder)
@@ -128,7 +128,7 @@ private:
         if (const auto found = std::ranges::find(needs.parameters, name, &FlowParameter::name);
             found != needs.parameters.end())
             return initialNumbers(*found, streamSeed(seed_, name));
-        // A deviation that preserves lengths, so that sublayers are visible beside the embeddings.
+        // This deviation preserves lengths, so that the sublayers are visible beside the embeddings.
         const double deviation = 1 / std::sqrt(static_cast<double>(shape.columns()));
         return initialWeights(initialisations().front(), static_cast<int64_t>(config_.layers.size()), name, shape,
                               name == "embed.W_E" ? 1 : deviation, seed_);

@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-/// The tokens that `frontier` sees at the size's layer, and `frontier` itself.
+/// The tokens that `frontier` sees in layer `size.layer`, and `frontier` itself.
 BitRow seenBy(const MaskExpression& mask, const MaskSize& size, const BitRow& frontier) {
     BitRow reached = frontier, row;
     frontier.forEach([&](int64_t token) {
@@ -34,7 +34,7 @@ std::vector<int> layersToReach(const MaskExpression& mask, MaskSize size, int64_
     for (int depth = 1; depth <= layers && frontier.any(); ++depth) {
         BitRow now = reached;
         if (mask.dependsOnLayer()) {
-            // The highest layer has another mask for each depth: go down from it again.
+            // The mask depends on the layer, so each depth is computed from the highest layer down.
             now = BitRow(size.keys);
             now.set(query);
             for (size.layer = depth - 1; size.layer >= 0; --size.layer) now = seenBy(mask, size, now);

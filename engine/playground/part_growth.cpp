@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-/// The part's initial values, with a grid of `tokens` places if that is positive.
+/// The initial values of a part. If `tokens` is positive, its grid has that many places.
 std::vector<double> valuesAt(const Part& part, int64_t tokens) {
     std::vector<double> values = part.slot == Slot::Heads ? std::vector{2.0} : initialValues(part);
     if (!part.knowsGrid || tokens <= 0) return values;
@@ -25,7 +25,7 @@ std::vector<double> valuesAt(const Part& part, int64_t tokens) {
     return values;
 }
 
-/// Of parts whose attention takes well under a millisecond at the lengths that are measured.
+/// Parts that take well under a millisecond at the lengths that are measured.
 constexpr struct {
     Slot slot;
     std::string_view part, sentence;

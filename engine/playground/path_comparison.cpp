@@ -13,7 +13,7 @@
 namespace attn {
 namespace {
 
-/// The kernel's lists of tiles among its inputs: see BlockAttentionInputs.
+/// The inputs of the kernel that hold its lists of tiles: see BlockAttentionInputs.
 enum ListInput : size_t { KeyInput = 1, ValueInput = 2, BeginInput = 3, TileInput = 4, BitInput = 7 };
 
 struct Operation {
@@ -33,7 +33,7 @@ struct Operation {
 Traffic trafficOf(const Operation& operation) {
     Traffic traffic;
     for (const Dispatch& dispatch : operation.dispatches()) {
-        std::set<std::pair<bool, uint32_t>> bound; // what is absent is bound to a tensor that is there anyway
+        std::set<std::pair<bool, uint32_t>> bound; // absent inputs are bound to a tensor that is bound anyway
         for (const Binding& binding : dispatch.bindings) {
             if (binding.byteSize == 0 && !bound.emplace(binding.access == Access::Write, binding.index).second)
                 continue;
@@ -60,7 +60,7 @@ Traffic trafficOf(const Plan& plan) {
     return sum;
 }
 
-/// The lists of tiles that a kernel reads, from the constants of its graph.
+/// Reads a kernel's lists of tiles from the constants of its graph.
 class TileReader {
 public:
     TileReader(const AttentionFlow& flow, const Operation& kernel) : flow_(flow), kernel_(kernel) {}
@@ -84,7 +84,7 @@ public:
                                           std::min(MaskBlocks::kKeys, S - column * MaskBlocks::kKeys);
                     map.values[static_cast<size_t>((head * map.rows + row) * map.columns + column)] =
                         shown(bits, static_cast<size_t>(tiles[2 * at + 1])) / static_cast<float>(cells);
-                    if (tiles[2 * at + 1] == 0) // this row of bits shows every cell that exists
+                    if (tiles[2 * at + 1] == 0) // this row of bits shows all existing cells
                         map.values[static_cast<size_t>((head * map.rows + row) * map.columns + column)] = 1;
                 }
             }
@@ -113,14 +113,14 @@ std::optional<PathTraffic> pathTraffic(const AttentionSpec& spec, const Attentio
     const AttentionGraph tiled = attentionGraph(spec, sizes, true);
     const auto plan = planOf(tiled), formed = planOf(attentionGraph(spec, sizes, false));
     PathTraffic traffic{.tiles = trafficOf(*plan), .formed = trafficOf(*formed), .walked = {}};
-    // Of several, the last one has all queries; those of global tokens with projections of their own come before.
+    // The last such op has all queries. Ops of global tokens with their own projections come before it.
     const auto op = std::find_if(plan->ops.rbegin(), plan->ops.rend(), [&](const PlannedOp& each) {
         return plan->graph->node(each.node).op->name == "block_attention";
     });
     if (op == plan->ops.rend()) return {};
     const Operation kernel{*plan, *op};
     traffic.walked = TileReader(tiled.flow, kernel).walked();
-    // Each walk over the tiles of a block of queries reads their keys; walks for other features of z read them again.
+    // Each pass over the tiles of a block of queries reads their keys. Other features of z need further passes.
     const auto walked =
         static_cast<double>(std::ranges::count_if(traffic.walked.values, [](float x) { return x > 0; }));
     const double heads = static_cast<double>(tiled.flow.heads) / static_cast<double>(traffic.walked.heads);

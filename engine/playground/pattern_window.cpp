@@ -9,7 +9,7 @@ namespace {
 
 using namespace terms;
 
-/// Cells of all heads that are formed at once where pixels cover many.
+/// The most cells of all heads that are formed at once if a pixel covers many.
 constexpr int64_t kCellsAtOnce = int64_t{1} << 19;
 
 /// Rows by their index. @param x [B,H,S,F] or [S,F]  @param ids I32 [R]  @return [B,H,R,F] or [R,F]
@@ -47,7 +47,7 @@ std::vector<int32_t> positionsUnder(int64_t begin, int64_t end, int64_t pixels) 
     for (int64_t pixel = 0; pixel < pixels; ++pixel) {
         const int64_t first = firstOfPixel(pixel, pixels, begin, end),
                       last = firstOfPixel(pixel + 1, pixels, begin, end) - 1;
-        // Where a pixel covers fewer, one of them counts twice, which the largest does not mind.
+        // A pixel that covers fewer cells repeats its last one, which does not change the maximum.
         for (int64_t i = 0; i < each; ++i) positions.push_back(static_cast<int32_t>(std::min(first + i, last)));
     }
     return positions;
@@ -60,7 +60,7 @@ Tensor patternWindow(const PatternFactors& factors, Tensor rows, Tensor columns,
                   across = cellsUnder(window.keyEnd - window.keyBegin, Q), C = Q * across;
     const Tensor a = rowsOf(factors.queries, rows), b = rowsOf(factors.keys, columns);
     const Tensor row = reshape(toReal(rows), {P * down, 1}), column = reshape(toReal(columns), {1, C});
-    const int64_t strip = std::clamp<int64_t>(kCellsAtOnce / (B * H * down * C), 1, P); // of pixels
+    const int64_t strip = std::clamp<int64_t>(kCellsAtOnce / (B * H * down * C), 1, P); // rows of pixels
     std::vector<Tensor> strips;
     for (int64_t first = 0; first < P; first += strip) {
         const int64_t count = std::min(strip, P - first), R = count * down;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kHiddenCell = std::numeric_limits<float>::quiet_NaN();
 
-/// Whether a result has a value for each query and key, which a mask can forbid to meet.
+/// Whether a result has a value for each query and key, so that a mask can hide some of them.
 bool isOfCells(std::string_view name) {
     constexpr std::array<std::string_view, 7> kNames{"scores", "pattern", "position.", "shaw.", "xl.", "mask.", "aft."};
     return std::ranges::any_of(kNames, [name](std::string_view each) { return name.starts_with(each); });
@@ -52,10 +52,10 @@ PlaygroundMap mapOf(NamedTensor&& tensor, int64_t heads) {
 }
 
 /// Sets cells that the mask hides to NaN, because they have no score or weight.
-/// @param scores they show where the content hides a cell; null if there are none
+/// @param scores show which cells the content of tokens hides; null if there are none
 void hide(PlaygroundMap& map, const PlaygroundMap& mask, const PlaygroundMap* scores) {
     if (map.rows != mask.rows || map.columns != mask.columns) return;
-    if (scores && scores->heads != map.heads) scores = nullptr; // what one head hides, another one may see
+    if (scores && scores->heads != map.heads) scores = nullptr; // heads may hide different cells
     for (int64_t head = 0; head < map.heads; ++head)
         for (int64_t plane = 0; plane < map.planes; ++plane) {
             const auto cells = map.at(head, plane), seen = mask.at(head);

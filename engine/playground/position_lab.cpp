@@ -17,7 +17,7 @@ const std::string kPrefix = "attention";
 constexpr double kStraight = 1e-5; ///< largest relative deviation of a straight line
 constexpr size_t kMostPlanes = 8;
 
-/// Only the position part, with the heads and the mask direction of the query.
+/// Only the position part, with the heads, and with the mask of the query.
 AttentionSpec positionOf(const AttentionSpec& spec, int64_t tokens) {
     AttentionSpec alone;
     for (const Slot slot : {Slot::Heads, Slot::Position}) alone.parts.at(slot) = spec.parts.at(slot);
@@ -66,7 +66,7 @@ public:
         for (const Hook& hook : spec_.part(slot).hooks)
             if (hook.stage == stage) hook.reference(flow, spec_.values(slot));
     }
-    /// Stage::Inputs on q and k, for attentions without a residual stream.
+    /// Runs Stage::Inputs on q and k, for attentions without a residual stream.
     void addEncodings(ReferenceFlow& flow) const {
         for (Dense* x : {&flow.q, &flow.k})
             for (int64_t h = 0; h < heads_; ++h) {
@@ -110,7 +110,7 @@ private:
         };
         for (const FlowParameter& parameter : flow.parameters) {
             keep(parameter.name, parameter.shape, initialNumbers(parameter, streamSeed(seed, parameter.name)));
-            isLearned_ = isLearned_ || parameter.name.starts_with(kPrefix + ".position"); // else of the heads
+            isLearned_ = isLearned_ || parameter.name.starts_with(kPrefix + ".position"); // others belong to the heads
         }
         for (const FlowConstant& constant : flow.constants) keep(constant.name, constant.shape, constant.values());
     }
@@ -121,8 +121,7 @@ private:
     bool isLearned_ = false;
 };
 
-/// Pairs of features of an encoding that move on a circle (cosine and sine): the encoding of a later position is a
-/// rotation of this one.
+/// Pairs of features of an encoding that move on a circle (cosine and sine). A later position rotates the pair.
 std::vector<PositionPictures::Plane> circlesOf(const PlaygroundMap& encodings) {
     std::vector<PositionPictures::Plane> planes;
     for (int64_t sine = 0; sine + 1 < encodings.columns && planes.size() < kMostPlanes; sine += 2) {
@@ -139,7 +138,7 @@ std::vector<PositionPictures::Plane> circlesOf(const PlaygroundMap& encodings) {
     return planes;
 }
 
-/// The plane of each feature that moves, the fastest first.
+/// The plane of each feature that moves, the fastest one first.
 std::vector<PositionPictures::Plane> planesOf(const Lab& lab, const PositionQuery& query) {
     std::vector<PositionPictures::Plane> planes;
     std::vector<bool> isSeen(static_cast<size_t>(query.width));
@@ -148,7 +147,7 @@ std::vector<PositionPictures::Plane> planesOf(const Lab& lab, const PositionQuer
         ReferenceFlow flow = lab.flow();
         for (int64_t i = 0; i < query.tokens; ++i) flow.q.at(0, i, first) = 1;
         lab.run(flow, Slot::Position, Stage::QueriesKeys);
-        // Its partner is the feature with the largest value besides it.
+        // The second axis is the feature with the largest value apart from the first.
         int64_t second = first;
         double most = 1e-9;
         for (int64_t d = 0; d < query.width; ++d)

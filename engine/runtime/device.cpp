@@ -11,7 +11,7 @@ namespace attn {
 
 namespace {
 
-/// @throws Error if ATTN_KERNELS has another word, or if the host's kernels cannot reach the device's memory
+/// @throws Error if ATTN_KERNELS has an unknown word, or if the host's kernels cannot reach the device's memory
 bool wantsHost(const DeviceChoice& choice, const gpu::DeviceTraits& traits) {
     Kernels kernels = choice.kernels.value_or(Kernels::Auto);
     if (const auto word = environment::kernels(); word && !choice.kernels) {
@@ -61,13 +61,13 @@ std::shared_ptr<Device> Device::shared(const DeviceChoice& choice) {
     };
     static std::mutex mutex;
     static std::vector<Shared> all;
-    const std::lock_guard lock(mutex); // also while a device opens: others that ask for it wait
+    const std::lock_guard lock(mutex); // held while a device opens, so that others that ask for it wait
     std::erase_if(all, [](const Shared& shared) { return shared.device.expired(); });
     for (const Shared& shared : all) {
         auto device = shared.device.lock();
         if (!device || device->context().isLost()) continue;
         DeviceChoice same = shared.choice;
-        if (!device->traits().isSoftware) same.softwareThreads = choice.softwareThreads; // which a card ignores
+        if (!device->traits().isSoftware) same.softwareThreads = choice.softwareThreads; // a card ignores this number
         if (same == choice) return device;
     }
     auto device = std::make_shared<Device>(choice);

@@ -21,7 +21,8 @@ std::atomic<uint64_t> recorded{0};
 
 uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
-/// To cut a plan into chunks between which a run can be cancelled: multiply-adds, and what memory takes in their stead.
+/// The cost of an operation in multiply-adds, plus an equivalent for memory. Plans are cut into chunks of about equal
+/// cost so that a run can be cancelled between them.
 double workOf(const Plan& plan, const PlannedOp& op) {
     return operationsOf(plan, op) / 2 + 8 * static_cast<double>(plan.tensors[op.outputs[0]].type.shape.elements());
 }
@@ -46,7 +47,7 @@ struct GpuExecutor::Impl {
         std::string_view name;
         HostKernel kernel;
         std::vector<float*> inputs{}, outputs{};
-        std::vector<Memory> weights{}, nextWeights{}; ///< of products, and of those that follow in this run or another
+        std::vector<Memory> weights{}, nextWeights{}; ///< of these products and of those that follow
         double elapsedMs = 0;                         ///< in the last run, while profiling
     };
     /// A part of a run: a chunk of recorded commands, or operations on the processor.
@@ -74,7 +75,7 @@ struct GpuExecutor::Impl {
         uint64_t byteSize;
     };
 
-    /// The storage in which an operation reads an input: that of the store, or floats.
+    /// The storage in which an operation reads an input: the storage of the store, or floats.
     Storage storageFor(const PlannedOp& op, size_t input) const {
         const PlannedTensor& tensor = plan.tensors[op.inputs[input]];
         if (tensor.home != Home::Parameter) return Storage::F32;

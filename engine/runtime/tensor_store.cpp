@@ -124,7 +124,7 @@ void TensorStore::writeDense(const std::string& name, std::span<const float> val
 }
 
 void TensorStore::zero(const std::string& name) {
-    const Entry& tensor = entry(name); // bytes of zeros are zeros in every storage
+    const Entry& tensor = entry(name); // zero bytes mean zeros in every storage
     const gpu::Buffer& block = buffer(tensor);
     if (block.isMapped()) {
         clearMemory(block.mapped().subspan(tensor.byteOffset, tensor.byteSize));

@@ -130,7 +130,8 @@ void writeAtomically(const fs::path& path, std::span<const std::byte> bytes) {
                "choose another name");
     const fs::path target = followedLinks(path);
     removeLeftovers(target);
-    // Less what the user's umask takes away. A file that others may not read is not readable before it is complete.
+    // The system removes the bits of the user's umask. A file that others may not read is not readable before it is
+    // complete.
     Aside aside(target, replaces ? before.st_mode & 0666 : 0666);
     for (size_t done = 0; done < bytes.size();) {
         const ssize_t count = write(aside.descriptor(), bytes.data() + done, bytes.size() - done);

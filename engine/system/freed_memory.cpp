@@ -7,8 +7,8 @@
 namespace attn {
 
 void returnFreedMemory() {
-    // As it is, glibc raises both limits with the largest block that was freed, to 32 and 64 MiB. Models, pictures and
-    // compiled kernels come and go in many threads, and each thread's heap would keep as much for good.
+    // By default glibc raises both limits to the size of the largest freed block, up to 32 and 64 MiB. Models, pictures
+    // and compiled kernels come and go in many threads, and the heap of each thread would keep as much for good.
 #ifdef M_MMAP_THRESHOLD
     constexpr int kBytes = 1 << 20;
     mallopt(M_MMAP_THRESHOLD, kBytes);

@@ -8,7 +8,7 @@ namespace attn {
 namespace fs = std::filesystem;
 
 void makePrivateFolder(const fs::path& folder) {
-    std::error_code ignored; // whoever writes into the folder says why it is not there
+    std::error_code ignored; // writing into the folder will report why it is missing
     fs::create_directories(folder.parent_path(), ignored);
     if (mkdir(folder.c_str(), 0700) != 0) fs::permissions(folder, fs::perms::owner_all, ignored);
 }

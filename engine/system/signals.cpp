@@ -28,7 +28,7 @@ void shieldFromSignals() {
         sigaltstack(&stack, nullptr);
         return;
     }
-    sigset_t others; // all but those that the code of a thread raises in itself
+    sigset_t others; // all signals except those that a thread's own code raises
     sigfillset(&others);
     for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&others, own);
     pthread_sigmask(SIG_BLOCK, &others, nullptr);

@@ -53,7 +53,7 @@ void AddedTokens::splitSpecial() { makeTrees(false); }
 
 void AddedTokens::makeTrees(bool findsSpecial) {
     std::vector<PrefixTrie::Key> plain, normalized;
-    for (const bool special : {true, false}) // of two with the same text, the special one counts
+    for (const bool special : {true, false}) // if two have the same text, the special one is used
         for (size_t i = 0; i < tokens_.size(); ++i)
             if (tokens_[i].isSpecial == special && (findsSpecial || !special))
                 (tokens_[i].isNormalized ? normalized : plain).emplace_back(tokens_[i].decoded, static_cast<int>(i));
@@ -63,7 +63,7 @@ void AddedTokens::makeTrees(bool findsSpecial) {
 
 AddedTokens AddedTokens::parse(const JsonNode& node, const TokenModel& model, const Normalizer& normalizer) {
     std::vector<Token> tokens;
-    constexpr size_t kLongest = 1024; // every place of a text is compared with it
+    constexpr size_t kLongest = 1024; // the text is compared with the token at every place
     size_t bytes = 0;
     const int vocabularySize = static_cast<int>(model.vocabulary().size());
     StringMap<int> ids;
@@ -113,7 +113,7 @@ void AddedTokens::cut(const AlignedText& aligned, const PrefixTrie& finder, std:
         size_t begin = at, end = match->end;
         at = end;
         if (token.singleWord && (endsWithWord(text.substr(0, begin)) || startsWithWord(text.substr(end)))) continue;
-        // What an earlier token took is not looked at again.
+        // Text that an earlier token took is not searched again.
         if (token.stripsLeft)
             begin = begin > done ? done + trailingWhitespaceBegin(text.substr(done, begin - done)) : done;
         if (token.stripsRight) end = end < done ? done : end + leadingWhitespaceEnd(text.substr(end));

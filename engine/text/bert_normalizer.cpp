@@ -12,7 +12,7 @@
 namespace attn {
 namespace {
 
-/// What BERT's normalizer in Hugging Face's library knows of characters that it removes.
+/// The class of a character in Unicode 8, whose tables BERT's normalizer in Hugging Face's library uses.
 int8_t classInUnicode8(char32_t code) { return characterClass(code, 8); }
 
 /// Control, format and private characters.
@@ -21,14 +21,14 @@ bool isControl(char32_t code) {
     return type == U_CONTROL_CHAR || type == U_FORMAT_CHAR || type == U_PRIVATE_USE_CHAR || code == U'\uFFFD';
 }
 
-/// Marks that take no space. Later versions of Unicode moved six characters into this class or out of it.
+/// Marks that take no space. Later versions of Unicode moved six characters into or out of this class.
 bool isMark(char32_t code) {
     if (code == U'\u1734' || code == U'\U0001171E') return true;
     if (code == U'\u1885' || code == U'\u1886' || code == U'\uA9BD' || code == U'\U000111C9') return false;
     return classInUnicode8(code) == U_NON_SPACING_MARK;
 }
 
-/// The blocks of Chinese characters. Hugging Face's library leaves out U+2B820 to U+2B91F, which BERT's release has.
+/// The blocks of Chinese characters. Hugging Face's library lacks U+2B820 to U+2B91F, which BERT's release includes.
 bool isIdeograph(char32_t code) {
     static constexpr std::array<std::pair<char32_t, char32_t>, 8> kBlocks{{{0x3400, 0x4DBF},
                                                                            {0x4E00, 0x9FFF},

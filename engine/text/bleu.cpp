@@ -34,7 +34,7 @@ bool isMark(char byte) {
            (byte >= ':' && byte <= '@') || (byte >= '[' && byte <= '`') || (byte >= '{' && byte <= '~');
 }
 
-/// Puts a space between two neighbours of some kinds, and around the one that stands apart. Pairs do not overlap.
+/// Puts a space between two neighbours of given kinds, and around the one that stands apart. Pairs do not overlap.
 template <class First, class Second>
 void separate(std::string& text, const First& isFirst, const Second& isSecond, bool isFirstApart) {
     std::string spaced;
@@ -53,7 +53,7 @@ void separate(std::string& text, const First& isFirst, const Second& isSecond, b
     text = std::move(spaced);
 }
 
-/// How often each sequence of `count` tokens comes, by its tokens with a space between.
+/// The count of each sequence of `count` tokens. The key is the tokens with spaces between them.
 std::unordered_map<std::string, uint64_t> ngrams(const std::vector<std::string>& tokens, size_t count) {
     std::unordered_map<std::string, uint64_t> counts;
     for (size_t begin = 0; begin + count <= tokens.size(); ++begin) {

@@ -21,7 +21,7 @@ uint64_t pairKey(int left, int right) {
 
 } // namespace
 
-/// A node of the word's list of tokens to be; neighbours are indices, -1 at the ends.
+/// A node of the list of tokens that a word becomes. Neighbours are indices, -1 at the ends.
 struct Bpe::Symbol {
     int id;
     int previous, next;
@@ -83,7 +83,7 @@ Bpe Bpe::ofPieces(const SentencePieceFile& model, StringMap<int> ids, int unknow
     std::ranges::stable_sort(pieces, std::ranges::greater(), &Piece::score);
     uint32_t rank = 0;
     for (size_t i = 0; i < pieces.size(); ++i) {
-        if (i > 0 && pieces[i]->score != pieces[i - 1]->score) ++rank; // of equal ones, the leftmost pair goes first
+        if (i > 0 && pieces[i]->score != pieces[i - 1]->score) ++rank; // of equals, the leftmost goes first
         const std::string_view text = pieces[i]->text;
         const auto id = bpe.idOf(text);
         for (size_t at = 0; id && at < text.size();) {
@@ -127,7 +127,7 @@ void Bpe::parseMerges(const JsonNode& node) {
     }
 }
 
-/// An unknown character as byte tokens; false if the vocabulary lacks one of them.
+/// Adds the byte tokens of an unknown character. @return false if the vocabulary lacks one of them
 bool Bpe::addBytes(std::string_view character, size_t begin, size_t end, std::vector<Symbol>& symbols) const {
     if (!std::ranges::all_of(character, [&](char byte) { return idOfByte(byte).has_value(); })) return false;
     for (size_t i = 0; i < character.size(); ++i) {
@@ -140,7 +140,7 @@ bool Bpe::addBytes(std::string_view character, size_t begin, size_t end, std::ve
 std::vector<Bpe::Symbol> Bpe::symbolsOf(std::string_view word) const {
     std::vector<Symbol> symbols;
     symbols.reserve(word.size());
-    std::optional<Symbol> unknown; // not yet placed: it may grow
+    std::optional<Symbol> unknown; // not placed yet, because it may grow
     const auto placeUnknown = [&] {
         if (unknown) symbols.push_back(*unknown);
         unknown.reset();
@@ -173,7 +173,7 @@ std::vector<Bpe::Symbol> Bpe::symbolsOf(std::string_view word) const {
             placeUnknown();
             symbols.push_back({*id, 0, 0, static_cast<uint32_t>(begin), static_cast<uint32_t>(at)});
         } else if (options_.byteFallback && addBytes(character, begin, at, symbols)) {
-            // As in Hugging Face's library, a waiting unknown token comes after these bytes.
+            // As in Hugging Face's library, a waiting unknown token is placed after these bytes.
         } else if (options_.unknown == Unknown::Refused) {
             throw Error({.what = fmt::format("this model has no token for \"{}\"", character),
                          .where = "text",
@@ -230,7 +230,7 @@ void Bpe::mergeAll(std::vector<Symbol>& symbols) const {
         if (left.isGone || left.next < 0) continue;
         Symbol& right = symbols[static_cast<size_t>(left.next)];
         const Merge* merge = mergeOf(left, right);
-        if (merge == nullptr || merge->id != best.id) continue; // one of the two has changed since it was proposed
+        if (merge == nullptr || merge->id != best.id) continue; // one of the two tokens has changed since then
         left.id = best.id;
         left.begin = std::min(left.begin, right.begin);
         left.end = std::max(left.end, right.end);

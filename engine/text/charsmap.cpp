@@ -17,8 +17,8 @@ namespace {
     throw Error({.what = what, .hint = "copy the model's tokenizer again, it is damaged"});
 }
 
-// A unit of the double array: the byte that leads to it, where its children lie, and whether a sequence ends at it; or,
-// with the highest bit, the place of a text.
+// A unit of the double array holds the byte that leads to it, the place of its children, and whether a sequence ends at
+// it. If its highest bit is set, it holds the place of a text instead.
 constexpr uint32_t kIsValue = uint32_t{1} << 31;
 bool endsSequence(uint32_t unit) { return (unit >> 8 & 1) != 0; }
 uint32_t offsetOf(uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); }
@@ -51,7 +51,7 @@ std::vector<size_t> clusterEnds(const std::string& text) {
 } // namespace
 
 Charsmap::Charsmap(std::string_view compiled) {
-    constexpr size_t kBlock = 256; // children lie within a block of so many units, so that every place is in the array
+    constexpr size_t kBlock = 256; // children lie within a block of this many units, so every place is in the array
     if (compiled.empty()) return;
     const size_t bytes = compiled.size() < 4 ? 0 : unitAt(compiled, 0);
     if (bytes == 0 || bytes % (4 * kBlock) != 0 || bytes >= compiled.size() - 4)
@@ -90,7 +90,7 @@ Charsmap Charsmap::fromBase64(std::string_view letters) {
 std::string_view Charsmap::textAt(size_t place) const { return texts_.c_str() + place; }
 
 std::optional<Charsmap::Match> Charsmap::find(std::string_view text, bool isLongest) const {
-    constexpr size_t kLongest = 256; // bytes of a sequence; known ones have 18
+    constexpr size_t kLongest = 256; // bytes of a sequence; known sequences have at most 18
     std::optional<Match> best;
     if (units_.empty()) return best;
     size_t at = offsetOf(units_[0]);
@@ -133,7 +133,7 @@ AlignedText Charsmap::applyToClusters(const AlignedText& text, TextBudget& budge
     }
     if (kept == 0) return text;
     result.append(text, kept, bytes.size());
-    // What is removed at the beginning belongs to the first character, which then still is the first of the text.
+    // Text that is removed at the beginning is added to the origin of the first character.
     result.widenStart(text.origin(0, 1).begin);
     return result;
 }

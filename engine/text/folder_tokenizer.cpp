@@ -37,11 +37,11 @@ json addedTokenJson(const Token& token) {
 
 // ---------------------------------------------------------------- what the small files change in a tokenizer.json
 
-/// Tokens that the small files add, and their ways to be found, which go before those of tokenizer.json.
+/// Adds the tokens of the small files. If tokenizer.json has the same token, their options replace its options.
 void addTokens(json& document, const TokenizerFiles& files) {
     json& list = document["added_tokens"];
     if (list.is_null()) list = json::array();
-    if (!list.is_array()) return; // reading it says so
+    if (!list.is_array()) return; // the reader of the list reports this
     std::map<std::string, size_t> places;
     for (size_t i = 0; i < list.size(); ++i)
         if (list[i].is_object() && list[i].contains("content") && list[i]["content"].is_string())
@@ -58,7 +58,8 @@ void addTokens(json& document, const TokenizerFiles& files) {
         if (places.emplace(token.content, list.size()).second) list.push_back(addedTokenJson(token));
 }
 
-/// BERT's classes write three fields of their normalizer again, also with what they take where the field is missing.
+/// Sets three fields of the normalizer as BERT's classes do: from tokenizer_config.json, or to the defaults of the
+/// classes.
 void followBertClass(json& document, const TokenizerFiles& files) {
     const auto normalizer = document.find("normalizer");
     if (normalizer == document.end() || !normalizer->is_object() ||
@@ -71,7 +72,7 @@ void followBertClass(json& document, const TokenizerFiles& files) {
         config.find("strip_accents") ? json(config.flag("strip_accents", false)) : json(nullptr);
 }
 
-/// The space before the first word. GPT-2's classes leave it out unless tokenizer_config.json asks for it.
+/// Sets whether a space precedes the first word. GPT-2's classes omit it unless tokenizer_config.json asks for it.
 void followPrefixSpace(json& document, const TokenizerFiles& files, Kind kind) {
     const auto pre = document.find("pre_tokenizer");
     if (pre == document.end() || !pre->is_object() || pre->value("type", json()) != "ByteLevel") return;
@@ -84,12 +85,12 @@ void followPrefixSpace(json& document, const TokenizerFiles& files, Kind kind) {
 
 struct Ends {
     std::string_view className;
-    bool begins; ///< whether a text gets the token for the beginning if the files do not say
+    bool begins; ///< whether a text gets the first token if no file decides
     std::string begin, end;
 };
 
-/// The classes that put their own tokens around a text, whatever tokenizer.json says.
-/// @source transformers 4, tokenization_llama_fast.py and the like, update_post_processor
+/// The classes that put their own tokens around a text, whatever tokenizer.json contains.
+/// @source transformers 4, tokenization_llama_fast.py and similar files, update_post_processor
 const std::array<Ends, 5>& endsOfClasses() {
     static const std::array<Ends, 5> kEnds{{{"LlamaTokenizer", true, "<s>", "</s>"},
                                             {"CodeLlamaTokenizer", true, "<s>", "</s>"},
@@ -112,7 +113,7 @@ SpecialTemplate around(std::optional<int> begin, std::optional<int> end) {
     return result;
 }
 
-/// Obeys add_bos_token and add_eos_token. @param obeys whether the folder's class does
+/// Applies add_bos_token and add_eos_token. @param obeys whether the folder's class uses them
 void followEnds(TokenizerParts& parts, const TokenizerFiles& files, bool obeys) {
     const JsonNode config = files.config();
     const bool isSaid = config.find("add_bos_token") || config.find("add_eos_token");
@@ -155,7 +156,7 @@ void nameRoles(TokenizerParts& parts, const TokenizerFiles& files) {
 constexpr const char* kQwen2 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-/// The tokenizer.json that vocab.json and merges.txt of a byte-level vocabulary mean.
+/// A tokenizer.json made from vocab.json and merges.txt of a byte-level vocabulary.
 json byteLevelJson(const fs::path& folder, const TokenizerFiles& files, Kind kind) {
     const std::string vocabularyFile = (folder / "vocab.json").string();
     json vocabulary = readJsonFile(vocabularyFile);
@@ -221,7 +222,7 @@ json byteLevelJson(const fs::path& folder, const TokenizerFiles& files, Kind kin
     return document;
 }
 
-/// How many sentinels tokenizer_config.json says that T5 has.
+/// The number of T5's sentinels in tokenizer_config.json.
 std::optional<size_t> sentinelsIn(const JsonNode& config) {
     constexpr size_t kMost = 10'000;
     const auto count = config.find("extra_ids");

@@ -9,7 +9,7 @@ namespace attn {
 
 namespace {
 
-/// A value for an error message: a number as it is, anything else by its type.
+/// A value for an error message: a number itself, or the type of any other value.
 std::string shown(const nlohmann::json& value) { return value.is_number() ? value.dump() : value.type_name(); }
 
 } // namespace

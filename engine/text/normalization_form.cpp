@@ -19,7 +19,7 @@ struct Character {
     uint8_t combiningClass = 0;
 };
 
-/// A newer character than the library knows neither decomposes nor combines.
+/// Characters that are newer than the library's tables neither decompose nor combine.
 bool isKnown(char32_t code) { return utf8::unicodeVersion(code) <= 9; }
 
 const UNormalizer2& nfc() {
@@ -66,7 +66,7 @@ void compose(std::vector<Character>& characters) {
     std::optional<size_t> starter;
     for (size_t i = 0; i < characters.size(); ++i) {
         const Character present = characters[i];
-        // Blocked when something of the same or a higher class (or another starter) stands between.
+        // A character is blocked if one of the same or a higher class, or another starter, stands between.
         const bool isAdjacent = starter && kept == *starter + 1;
         const bool isReachable =
             starter && (isAdjacent || (characters[kept - 1].combiningClass < present.combiningClass &&

@@ -22,8 +22,9 @@ struct Additions {
 };
 
 // clang-format off
-// The characters that have a property in Hugging Face's library but not in Unicode 14, the oldest version in a supported
-// PCRE2. The library's version is newer than that of some supported ICU. tests/golden/text/make_additions.py writes the table.
+// The characters that have a property in Hugging Face's library but not in Unicode 14, the oldest version in a
+// supported PCRE2. Some supported versions of ICU are older than the library. tests/golden/text/make_additions.py
+// writes the table.
 constexpr Additions kAdditions[] = {
     {"Lu",
      R"(\x{1C89}\x{A7CB}-\x{A7CC}\x{A7DA}\x{A7DC}\x{10D50}-\x{10D65})"},
@@ -112,13 +113,13 @@ private:
         inClass_ = true;
         copy(1);
         if (source_.substr(at_, 1) == "^") copy(1);
-        if (source_.substr(at_, 1) == "]") { // a bracket in first place is a member
+        if (source_.substr(at_, 1) == "]") { // a bracket in first place is an ordinary character
             out_ += "\\]";
             ++at_;
         }
     }
 
-    /// A shorthand by its members: in place inside a class, else as a class of its own.
+    /// The characters of a shorthand, placed inside the current class or as a class of its own.
     void members(std::string_view content, bool isNegated) {
         if (inClass_)
             out_ += content;

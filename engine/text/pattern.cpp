@@ -30,13 +30,12 @@ std::string messageOf(int error) {
     return reinterpret_cast<const char*>(text);
 }
 
-/// How many letters a part of an expression may run over before it fails; the search then does not tell how far it
-/// came.
+/// The number of letters that a part of an expression may read before it fails. PCRE2 does not report how far it came.
 /// @param part in PCRE2's syntax  @param rest letters up to the end of the text
 size_t leastLength(std::string_view part, size_t rest) {
     if (part.size() < 2) return 1;
     const bool isEscape = part.front() == '\\';
-    // A cluster of letters and marks, or the text of a group once more.
+    // The part is a cluster of letters and marks, or repeats the text of a group.
     if (isEscape && std::string_view("Xkg123456789").find(part[1]) != std::string_view::npos) return rest;
     if (part.starts_with("(?P=")) return rest;
     if (part.back() == '+' || part.back() == '?') part.remove_suffix(1);
@@ -64,7 +63,7 @@ Pattern Pattern::literal(std::string text) {
 }
 
 Pattern Pattern::regex(std::string_view expression) {
-    constexpr size_t kLongest = size_t{1} << 14; // the longest of known tokenizers have 500 bytes
+    constexpr size_t kLongest = size_t{1} << 14; // the longest known tokenizers have 500 bytes
     if (expression.size() > kLongest)
         throw Error({.what = fmt::format("a regular expression has {} bytes; at most {} are supported",
                                          expression.size(), kLongest),
@@ -99,9 +98,9 @@ Pattern Pattern::parse(const JsonNode& node) {
     return expression.naming([&] { return regex(expression.text()); }, "is unusable: ");
 }
 
-/// Searches one text. PCRE2's own limits count from each place where a match may begin, and count no letters that one
-/// part of an expression runs over, so that a text of n letters can cost n^2. Here every part that is tried takes from
-/// the budget of the whole text, with the letters that the search has moved since the part before.
+/// Searches one text. PCRE2's own limits start again at each place where a match may begin, and ignore letters that one
+/// part of an expression reads, so a text of n letters could cost n^2. Here every part that is tried is charged to the
+/// budget of the whole text, with the letters that the search moved since the previous part.
 class Pattern::Search {
 public:
     Search(const Code& code, std::string_view text, TextBudget& budget)
@@ -131,7 +130,7 @@ public:
     }
 
 private:
-    /// Takes from the budget what the search has done since the last part. @return false if too little is left
+    /// Charges the budget for the work since the last call. @return false if too little is left
     bool pay(const pcre2_callout_block& block) {
         const size_t now = block.current_position, moved = std::max(now, place_) - std::min(now, place_);
         place_ = now;

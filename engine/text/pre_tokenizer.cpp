@@ -21,7 +21,7 @@ namespace {
 /// @source Radford et al. 2019, encoder.py
 constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// One character of ASCII's or Unicode 8's punctuation (U+166D was some until Unicode 12).
+/// One punctuation character of ASCII or Unicode 8 (U+166D was punctuation until Unicode 12).
 std::string punctuation() {
     UErrorCode error = U_ZERO_ERROR;
     const std::unique_ptr<USet, decltype(&uset_close)> set(uset_openPattern(u"[[:P:]&[:age=8.0:]]", -1, &error),
@@ -35,7 +35,7 @@ std::string punctuation() {
     return fmt::format(R"([!-/:-@\[-`{{-~\x{{166D}}{}])", ranges);
 }
 
-/// The script of a character as the pre-tokenizer "UnicodeScripts" sees it; none: it fits to any.
+/// The script of a character for the pre-tokenizer "UnicodeScripts"; none if it fits any script.
 std::optional<int> scriptOf(char32_t code) {
     if (code == U' ' || utf8::unicodeVersion(code) > 10) return std::nullopt;
     if (code == U'\u30FC') return USCRIPT_HAN;
@@ -184,7 +184,7 @@ std::vector<ByteRange> PreTokenizer::cut(Scripts, std::string_view text) {
         const auto script = scriptOf(utf8::next(text, at));
         if (script && script != before)
             pieces.push_back({begin, at});
-        else if (!pieces.empty()) // the library drops what stands before the first script
+        else if (!pieces.empty()) // the library drops the text before the first script
             pieces.back().end = at;
         if (script) before = script;
     }

@@ -12,7 +12,7 @@ AlignedText SentencePieceNormalizer::apply(const AlignedText& text, TextBudget& 
     const std::string_view space = marksSpaces ? "\u2581" : " ";
     const bool addsPrefix = this->addsPrefix && !(prefixesOnlyFirst && text.origin(0, 1).begin > 0);
     AlignedText result;
-    bool dropsSpaces = removesSpaces; // at the beginning, and behind a space
+    bool dropsSpaces = removesSpaces; // true at the beginning and after a space
     bool isBegun = false;
     for (size_t at = 0; at < bytes.size();) {
         const size_t begin = at;
@@ -28,7 +28,7 @@ AlignedText SentencePieceNormalizer::apply(const AlignedText& text, TextBudget& 
             part = std::string_view(bytes).substr(begin, at - begin);
         }
         const ByteRange from = text.origin(begin, at);
-        // A single space counts at the very beginning; a change to more than it begins the text.
+        // A single space at the very beginning is skipped. Longer text begins the result.
         if (!isBegun && removesSpaces && part == " ") continue;
         if (!isBegun && addsPrefix) result.append(space, {from.begin, from.begin});
         isBegun = true;

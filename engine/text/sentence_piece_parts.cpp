@@ -25,7 +25,7 @@ AddedTokens::Token special(const std::string& token, int id, bool stripsLeft = f
 
 constexpr const char* kCopyAgain = "copy the file again, or use a folder of a supported model";
 
-/// A template with one token behind each text.
+/// A template with one token after each text.
 SpecialTemplate endingWith(int id) {
     const SpecialTemplate::Piece end{.token = id}, second{.token = {}, .text = 1};
     return {.single = {{}, end}, .pair = {{}, end, second, end}};
@@ -38,7 +38,7 @@ int idOf(const StringMap<int>& ids, const std::string& token, const std::string&
         {.what = fmt::format("{} is missing among the tokens", inQuotes(token)), .where = file, .hint = kCopyAgain});
 }
 
-/// @param ids of the pieces  @param added tokens that are cut out of a text  @param specials what stands around texts
+/// @param ids of the pieces  @param added tokens that are cut out of a text  @param specials the tokens around a text
 TokenizerParts partsOf(const SentencePieceFile& model, const std::string& file, StringMap<int> ids, int unknownId,
                        std::vector<AddedTokens::Token> added, SpecialTemplate specials) {
     std::vector<double> scores;
@@ -51,7 +51,7 @@ TokenizerParts partsOf(const SentencePieceFile& model, const std::string& file, 
     for (const SentencePieceFile::Piece& piece : model.pieces) {
         const bool isUserDefined = piece.kind == Kind::UserDefined;
         if (isUserDefined) kept.emplace_back(piece.text, 0);
-        // What a person defined is better than all pieces that its letters could be, so that it stays whole.
+        // A piece that a person defined scores better than all pieces of its letters, so it stays whole.
         pieces.push_back(
             {.text = piece.text,
              .score = isUserDefined ? static_cast<double>(piece.text.size()) * greatest - 0.1 : double{piece.score},
@@ -64,7 +64,7 @@ TokenizerParts partsOf(const SentencePieceFile& model, const std::string& file, 
             throw Error({.what = part + " " + error.message(), .where = file, .hint = error.hint()});
         }
     };
-    // Refuses pieces that are too long, so that the tree of those that a person defined is not too large.
+    // Refuses pieces that are too long, so that the tree of the user-defined pieces stays small.
     auto pieceModel = naming("the model", [&]() -> std::unique_ptr<const TokenModel> {
         if (model.mergesPairs) return std::make_unique<Bpe>(Bpe::ofPieces(model, std::move(ids), unknownId));
         return std::make_unique<Unigram>(std::move(ids), pieces,
@@ -85,7 +85,7 @@ TokenizerParts partsOf(const SentencePieceFile& model, const std::string& file, 
             .decoder = TokenDecoder::sentencePiece(model.addsPrefix || model.removesSpaces, model.byteFallback)};
 }
 
-/// Parts with the ids of the file, whose tokens that stand for no text are special.
+/// Parts with the ids of the file. Tokens that stand for no text are special.
 TokenizerParts plainParts(const SentencePieceFile& model, const std::string& file) {
     StringMap<int> ids;
     std::vector<AddedTokens::Token> added;
@@ -101,7 +101,7 @@ TokenizerParts plainParts(const SentencePieceFile& model, const std::string& fil
     return partsOf(model, file, std::move(ids), *unknown, std::move(added), {});
 }
 
-/// Refuses a file whose first pieces are not those of a kind of models.
+/// Refuses a file if its first pieces are not those of this kind of model.
 void requireFirst(const SentencePieceFile& model, const std::string& file, const char* whose) {
     const std::array<std::string, 3> first{"<unk>", "<s>", "</s>"};
     const bool isKnown =
@@ -113,14 +113,14 @@ void requireFirst(const SentencePieceFile& model, const std::string& file, const
                      .hint = "put the model's tokenizer.json into its folder"});
 }
 
-/// One token before each text and one behind it, and two between texts of a pair, as RoBERTa has them.
+/// One token before and one after each text, and two between the texts of a pair, as in RoBERTa.
 SpecialTemplate robertaTemplate(int beginId, int endId) {
     const SpecialTemplate::Piece begin{.token = beginId}, end{.token = endId}, second{.token = {}, .text = 1};
     return {.single = {begin, {}, end}, .pair = {begin, {}, end, end, second, end}};
 }
 
-/// The parts of tokenizers whose own tokens stand before the pieces of a file, and <mask> behind them.
-/// @param own tokens, of which the fourth stands for what is unknown  @param first of the pieces that have ids
+/// The parts of tokenizers that put their own tokens before the pieces of a file, and <mask> after them.
+/// @param own tokens; the fourth stands for unknown text  @param first of the pieces that have ids
 TokenizerParts ownBeforePieces(const SentencePieceFile& model, const std::string& file,
                                const std::vector<std::string>& own, size_t first) {
     StringMap<int> ids;

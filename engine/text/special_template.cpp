@@ -22,7 +22,7 @@ int typeOf(const JsonNode& node) {
     return static_cast<int>(type);
 }
 
-/// The pieces of a template's "single" or "pair", which has each of `texts` texts once.
+/// The pieces of a template's "single" or "pair", which contains each of `texts` texts once.
 std::vector<Piece> piecesOf(const JsonNode& node, const char* field, int texts) {
     const auto specials = node.find("special_tokens");
     std::vector<Piece> pieces;
@@ -55,14 +55,14 @@ void nest(std::vector<Piece>& outer, const std::vector<Piece>& inner) {
     outer.insert(outer.erase(place), inner.begin(), inner.end());
 }
 
-/// BERT's and RoBERTa's processors: one token before and one behind, as ["<s>", 0].
+/// BERT's and RoBERTa's processors: one token before and one after, as ["<s>", 0].
 int pairedId(const JsonNode& node) {
     const std::vector<JsonNode> pair = node.items();
     if (pair.size() != 2) node.fail("is not a token and its id");
     return pair[1].tokenId();
 }
 
-/// Puts a template around what former templates give.
+/// Puts a template around the result of earlier templates.
 void wrap(SpecialTemplate outer, const JsonNode& node, SpecialTemplate& result) {
     nest(outer.single, result.single);
     if (outer.single.size() > kMostSpecials) node.fail(kTooMany);

@@ -15,7 +15,7 @@
 namespace attn {
 namespace {
 
-/// How many times `content` stands at the beginning, at most `most`.
+/// How many times `content` is repeated at the beginning, at most `most`.
 size_t countAtStart(std::string_view text, std::string_view content, size_t most) {
     size_t count = 0;
     while (count < most && text.substr(count * content.size()).starts_with(content)) ++count;
@@ -143,7 +143,7 @@ void TokenDecoder::Run::feed(size_t step, std::string piece) {
     } else if (std::holds_alternative<WordPiece>(kind)) {
         feedWordPiece(step, std::move(piece));
     } else if (const auto* ends = std::get_if<WordEnds>(&kind)) {
-        // The end of the text is known only when no other token comes: each waits for the next.
+        // Only the end of the text tells which token is the last, so each token waits for the next one.
         const auto spaced = [&](const std::string& text) {
             return replaceAll(text, Pattern::literal(ends->suffix), " ");
         };
@@ -178,7 +178,7 @@ void TokenDecoder::Run::feedBytes(size_t step, std::string_view bytes) {
     if (!ready.empty()) feed(step + 1, std::move(ready));
 }
 
-/// The held bytes as text, where no more of them come.
+/// Decodes the held bytes when no more of them follow.
 void TokenDecoder::Run::endBytes(size_t step) {
     const std::string held = std::exchange(states_[step].held, {});
     if (held.empty()) return;
@@ -203,7 +203,7 @@ void TokenDecoder::Run::feedStrip(size_t step, std::string piece) {
     const size_t length = strip.content.size();
     State& state = states_[step];
     if (mode_ == Mode::Stream && strip.isFused) {
-        // The pieces are one text: strip its start as it comes, and hold back what may turn out to be its end.
+        // The pieces form one text: strip its start at once, and hold back text that may be its end.
         const size_t atStart = countAtStart(piece, strip.content, strip.start - state.stripped);
         state.stripped = atStart * length < piece.size() ? strip.start : state.stripped + atStart;
         state.held += piece.substr(atStart * length);

@@ -34,7 +34,7 @@ struct Tokenizer::Parts : TokenizerParts {
 
     void encode(std::string_view text, int which, int type, Encoding& encoding) const;
 
-    /// Notes what has no token in a word, from the parts of it that its tokens cover.
+    /// Notes the parts of a word that none of its tokens covers.
     void noteMissing(std::string_view text, const AlignedText& word, std::span<const TokenModel::Token> tokens,
                      Encoding& encoding) const;
 
@@ -206,7 +206,7 @@ Encoding Tokenizer::encodePair(std::string_view first, std::string_view second, 
 
 namespace {
 
-/// "x", "y" and others
+/// Joins texts to "x", "y" and others.
 std::string listOf(const std::vector<std::string>& missing) {
     constexpr size_t kMostBytes = 40; // of one
     std::vector<std::string> quoted;
@@ -271,8 +271,8 @@ std::string withoutSpareSpaces(std::string text) {
     return text;
 }
 
-/// The greatest place at which a text can be cut so that withoutSpareSpaces() of both parts is that of the whole: three
-/// bytes without a space stand before it, as no change looks at more than four from a space on.
+/// The last place at which a text can be cut so that withoutSpareSpaces() gives the same for both parts as for the
+/// whole. Three bytes without a space stand before it, because no change reads more than four bytes from a space on.
 size_t placeToCut(std::string_view text) {
     for (size_t place = text.size(); place > 0; --place) {
         const size_t from = place - std::min<size_t>(place, 3);
@@ -369,7 +369,7 @@ struct StreamDecoder::State {
     bool skipsSpecial;
     TokenDecoder::Run run;
     bool cleansUp;
-    std::string held{}; ///< text whose spaces may still go
+    std::string held{}; ///< text that may still lose spaces
 };
 
 StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool skipSpecialTokens, Spaces spaces)

@@ -51,7 +51,7 @@ constexpr std::array kClasses{Entry{"PreTrainedTokenizer", Kind::None},
                               Entry{"XLNetTokenizer", Kind::Xlnet},
                               Entry{"AlbertTokenizer", Kind::Albert}};
 
-/// The class that transformers takes for a model_type.
+/// The class that transformers uses for each model_type.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kModelTypes{
     {{"bert", "BertTokenizer"},
      {"distilbert", "DistilBertTokenizer"},
@@ -88,7 +88,7 @@ Kind kindOf(std::string_view className) {
     return found == kClasses.end() ? Kind::Unknown : found->kind;
 }
 
-/// A text, or an object with the text and how it is found.
+/// A token given as a text, or as an object with the text and how to find it.
 Token tokenOf(const JsonNode& node, bool isSpecial) {
     if (node.isText()) {
         const std::string text = node.text();
@@ -127,7 +127,7 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
         config_ = std::move(*read);
         hasConfig_ = true;
     }
-    std::vector<std::string> ofModel; // whoever opens the model says them
+    std::vector<std::string> ofModel; // ignored here: opening the model reports these warnings
     const auto model = readIfThere(folder / "config.json", ofModel);
     const std::string modelFile = (folder / "config.json").string();
     const JsonNode config(config_, configFile_);
@@ -189,7 +189,7 @@ void TokenizerFiles::readNamed(const JsonNode& from) {
 }
 
 Kind TokenizerFiles::kind(bool hasTokenizerJson) const {
-    if (hasTokenizerJson && !hasConfig_ && !isClassNamed_) return Kind::None; // the file says all
+    if (hasTokenizerJson && !hasConfig_ && !isClassNamed_) return Kind::None; // tokenizer.json decides everything
     const Kind kind = kindOf(className_);
     return kind == Kind::None && !hasTokenizerJson ? kindOf(classOf(modelType_)) : kind;
 }

@@ -13,8 +13,8 @@
 namespace attn {
 namespace {
 
-// Every place of a text is compared with the longest piece, and the tree of the pieces takes 12 bytes for each of
-// theirs. Known pieces have at most 200 bytes, and known vocabularies 3 MB.
+// Every place of a text is compared with the longest piece, and the tree of the pieces takes 12 bytes for each of their
+// bytes. Known pieces have at most 200 bytes, and known vocabularies 3 MB.
 constexpr size_t kLongestPiece = 512, kMostPieceBytes = size_t{1} << 24;
 
 } // namespace
@@ -48,7 +48,7 @@ Unigram::Unigram(StringMap<int> vocabulary, std::span<const Piece> pieces, Optio
         refuse(fmt::format("has {} tokens; at most {} are supported", pieces.size(), kMostTokens));
     std::vector<PrefixTrie::Key> keys;
     size_t bytes = 0;
-    for (size_t i = pieces.size(); i-- > 0;) { // the tree takes the first of two with the same text
+    for (size_t i = pieces.size(); i-- > 0;) { // the tree keeps the first of two with the same text
         const Piece& piece = pieces[i];
         if (piece.text.size() > kLongestPiece)
             refuse(fmt::format("has a token of {} bytes; at most {} are supported", piece.text.size(), kLongestPiece));
@@ -68,8 +68,8 @@ std::string Unigram::kind() const { return options_.byteFallback ? "Unigram with
 void Unigram::encode(std::string_view word, std::vector<Token>& tokens) const {
     constexpr int kNothing = -2, kUnknown = -1;
     struct Best {
-        double score = 0; ///< of all pieces up to here
-        size_t begin = 0; ///< of the last of them
+        double score = 0; ///< of all pieces up to this byte
+        size_t begin = 0; ///< of the last piece
         int piece = kNothing;
     };
     std::vector<Best> best(word.size() + 1); // the best way to cut the word up to each byte

@@ -158,3 +158,30 @@ TEST_CASE("includes: no text of a file is read as markup", "[includes]") {
           Problems{"app/lab/c.cpp: a kind of QLabel guesses whether a text is markup. Call "
                    "setTextFormat(Qt::PlainText) in its constructor"});
 }
+
+TEST_CASE("includes: comments, texts and documents use the glossary's words", "[includes]") {
+    CHECK(forbiddenWords(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
+
+    const MadeUp tree;
+    tree.write("docs/glossary.md", "| word | meaning | do not say |\n|---|---|---|\n| **query** | a token | |\n"
+                                   "| **checkpoint** | a step | point, *moment* (fine: a moment; of the moment) |\n"
+                                   "| **change** | a difference | *by hand* |\n");
+    tree.write("engine/a.cpp", "x(\"moment\"); // takes a moment: see moment_, x.moment and moment.h, also `moment`\n"
+                               "moment = 1; // of the\n// moment\n");
+    tree.write("docs/b.md", "At the `moment` [link](moment.md)\n```\nmoment\n```\n");
+    tree.write("docs/decisions/0001-c.md", "this moment\n");
+    CHECK(forbiddenWords(tree.root()) == Problems());
+
+    const std::string moment = "\"moment\" is called checkpoint in docs/glossary.md. Use that word, or add this use to "
+                               "the glossary",
+                      byHand =
+                          "\"by hand\" is called change in docs/glossary.md. Use that word, or add this use to the "
+                          "glossary";
+    tree.write("engine/a.cpp", "int x; // no points\nint y; ///< two Moments of it\n/// set by\n/// hand.\n");
+    tree.write("app/lab/d.cpp", "\ntr(\"Set it by \"\n   \"hand first\");\n");
+    tree.write("assets/lessons/e.json", "{\"moment\": 0, \"text\": \"See this moment.\"}\n");
+    tree.write("README.md", "# The moment\n");
+    CHECK(forbiddenWords(tree.root()) == Problems{"app/lab/d.cpp:2: " + byHand, "engine/a.cpp:2: " + moment,
+                                                  "engine/a.cpp:3: " + byHand, "assets/lessons/e.json:1: " + moment,
+                                                  "README.md:1: " + moment});
+}

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 namespace fs = std::filesystem;
 
@@ -112,20 +114,145 @@ void checkMarkup(const std::string& file, const std::string& text, std::vector<s
 
 using Check = void (*)(const std::string& file, const std::string& text, std::vector<std::string>& problems);
 
-std::vector<std::string> checked(const fs::path& root, Check check) {
-    std::vector<fs::path> sources;
-    for (const char* folder : {"engine", "app"})
+std::string contentOf(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The files with these endings in some folders, sorted by path.
+std::vector<fs::path> filesIn(const fs::path& root, const std::vector<std::string>& folders,
+                              const std::set<std::string>& endings) {
+    std::vector<fs::path> files;
+    for (const std::string& folder : folders)
         if (fs::is_directory(root / folder))
             for (const auto& entry : fs::recursive_directory_iterator(root / folder))
-                if (entry.path().extension() == ".cpp" || entry.path().extension() == ".h")
-                    sources.push_back(entry.path());
-    std::sort(sources.begin(), sources.end());
+                if (endings.contains(entry.path().extension().string())) files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+std::vector<std::string> checked(const fs::path& root, Check check) {
     std::vector<std::string> problems;
-    for (const fs::path& source : sources) {
-        std::ifstream stream(source, std::ios::binary);
-        check(source.lexically_relative(root).generic_string(), {std::istreambuf_iterator<char>(stream), {}}, problems);
-    }
+    for (const fs::path& source : filesIn(root, {"engine", "app"}, {".cpp", ".h"}))
+        check(source.lexically_relative(root).generic_string(), contentOf(source), problems);
     return problems;
+}
+
+// Words that the glossary forbids -------------------------------------------------------------------------------------
+
+/// The prose of a file in small letters. White space is one space and anything else is one '|', so that a phrase may
+/// continue on the next line, but not beyond code.
+struct Prose {
+    std::string text;
+    std::vector<int> lines; ///< the line of each character
+
+    void add(char letter, int line) {
+        const auto byte = static_cast<unsigned char>(letter);
+        const char plain = std::isspace(byte) ? ' ' : static_cast<char>(std::tolower(byte));
+        if ((plain == ' ' || plain == '|') && text.ends_with(plain)) return;
+        text += plain;
+        lines.push_back(line);
+    }
+    void add(std::string_view part, int line) {
+        for (char letter : part) add(letter, line);
+    }
+};
+
+/// Adds the comment of a line, and its string literals with a space: others are keys.
+void addSource(Prose& prose, std::string_view line, int number) {
+    for (size_t at = 0; at < line.size();) {
+        if (line.substr(at, 2) == "//") {
+            const size_t text = line.find_first_not_of("/!<", at);
+            if (text != line.npos) prose.add(line.substr(text), number);
+            return;
+        }
+        if (line[at] == '"') {
+            size_t end = at + 1;
+            while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2 : 1;
+            const std::string_view literal = line.substr(at + 1, end - at - 1);
+            prose.add(literal.find(' ') != literal.npos ? literal : "|", number);
+            at = end + 1;
+        } else {
+            const bool isLetter = line[at] == '\'' && line.substr(at + 1, 1) == "\"" && line.substr(at + 2, 1) == "'";
+            prose.add(line[at] == ' ' ? ' ' : '|', number);
+            at += isLetter ? 3 : 1;
+        }
+    }
+}
+
+/// Adds a line of a document without the code and the targets of links in it.
+void addDocument(Prose& prose, std::string_view line, int number) {
+    bool isCode = false, isTarget = false;
+    for (size_t at = 0; at < line.size(); ++at) {
+        if (line[at] == '`') isCode = !isCode;
+        if (line.substr(at, 2) == "](") isTarget = true;
+        prose.add(isCode || isTarget ? '|' : line[at], number);
+        if (line[at] == ')') isTarget = false;
+    }
+}
+
+Prose proseOf(const fs::path& file) {
+    Prose prose;
+    std::istringstream lines(contentOf(file));
+    const bool isDocument = file.extension() == ".md";
+    bool isFenced = false;
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+        if (isDocument && line.find("```") != line.npos) isFenced = !isFenced;
+        if (isDocument && !isFenced) addDocument(prose, line, number);
+        if (!isDocument) addSource(prose, line, number);
+        prose.add(' ', number);
+    }
+    return prose;
+}
+
+const std::regex kNotYetRead("engine/(training|session|inference|models|attention)/|app/lab/(shell|panels|workbench)/");
+
+struct ForbiddenWord {
+    std::string word, instead;
+    std::vector<std::string> fine; ///< phrases with the word
+};
+
+/// The words in italics in the third column of the glossary's tables.
+std::vector<ForbiddenWord> forbiddenIn(const fs::path& glossary) {
+    static const std::regex row("\\| \\*\\*(.+?)\\*\\*.*\\|(.*)\\|"), italics("\\*([^*]+)\\*(?: \\(fine: ([^)]*)\\))?");
+    std::vector<ForbiddenWord> words;
+    std::istringstream lines(contentOf(glossary));
+    for (std::string line; std::getline(lines, line);) {
+        std::smatch cells;
+        if (!std::regex_match(line, cells, row)) continue;
+        const std::string list = cells[2];
+        for (std::sregex_iterator word(list.begin(), list.end(), italics), end; word != end; ++word) {
+            words.push_back({.word = (*word)[1], .instead = cells[1], .fine = {}});
+            std::istringstream fine((*word)[2]);
+            for (std::string phrase; std::getline(fine >> std::ws, phrase, ';');) words.back().fine.push_back(phrase);
+        }
+    }
+    return words;
+}
+
+/// Whether a word at a place of a text stands by itself or in the plural, and is no part of a name or a path.
+bool isWord(const std::string& text, size_t at, size_t length) {
+    const auto isName = [&](size_t place) {
+        return place < text.size() && (std::isalnum(static_cast<unsigned char>(text[place])) || text[place] == '_');
+    };
+    const size_t end = at + length + (text.compare(at + length, 1, "s") == 0 && !isName(at + length + 1) ? 1 : 0);
+    if (isName(end) || (end < text.size() && text[end] == '.' && isName(end + 1))) return false;
+    return at == 0 || (!isName(at - 1) && std::string_view("./:`\"'").find(text[at - 1]) == std::string_view::npos);
+}
+
+/// Adds a sentence for each place where a file uses the word.
+void checkWord(const ForbiddenWord& each, const std::string& file, const Prose& prose,
+               std::vector<std::string>& problems) {
+    for (size_t at = prose.text.find(each.word); at != prose.text.npos; at = prose.text.find(each.word, at + 1)) {
+        const bool isFine = std::ranges::any_of(each.fine, [&](const std::string& phrase) {
+            const size_t offset = phrase.find(each.word);
+            return offset <= at && prose.text.compare(at - offset, phrase.size(), phrase) == 0;
+        });
+        if (!isFine && isWord(prose.text, at, each.word.size()))
+            problems.push_back(file + ":" + std::to_string(prose.lines[at]) + ": \"" + each.word + "\" is called " +
+                               each.instead + " in docs/glossary.md. Use that word, or add this use to the glossary");
+    }
 }
 
 } // namespace
@@ -137,5 +264,21 @@ std::vector<std::string> spelledBlockNames(const fs::path& root) { return checke
 std::vector<std::string> partsToldById(const fs::path& root) { return checked(root, checkPartIds); }
 
 std::vector<std::string> guessedMarkup(const fs::path& root) { return checked(root, checkMarkup); }
+
+std::vector<std::string> forbiddenWords(const fs::path& root) {
+    const std::vector<ForbiddenWord> words = forbiddenIn(root / "docs/glossary.md");
+    std::vector<fs::path> files = filesIn(root, {"engine", "app", "docs"}, {".cpp", ".h", ".md"});
+    for (fs::path& lesson : filesIn(root, {"assets/lessons"}, {".json"})) files.push_back(std::move(lesson));
+    for (const char* name : {"README.md", "CONTRIBUTING.md"}) files.push_back(root / name);
+    std::vector<std::string> problems;
+    for (const fs::path& path : files) {
+        const std::string file = path.lexically_relative(root).generic_string();
+        if (file == "docs/glossary.md" || file.starts_with("docs/decisions/")) continue;
+        if (std::regex_search(file, kNotYetRead)) continue;
+        const Prose prose = proseOf(path);
+        for (const ForbiddenWord& word : words) checkWord(word, file, prose, problems);
+    }
+    return problems;
+}
 
 } // namespace attn::test

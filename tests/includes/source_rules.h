@@ -24,4 +24,9 @@ std::vector<std::string> partsToldById(const std::filesystem::path& root);
 /// markup. One sentence for each.
 std::vector<std::string> guessedMarkup(const std::filesystem::path& root);
 
+/// The words that docs/glossary.md has in italics under "do not say", where comments, texts with a space and documents
+/// use them: in engine, app, docs and the lessons. Dated documents (decisions, the changelog) and the glossary itself
+/// are not read. One sentence for each use.
+std::vector<std::string> forbiddenWords(const std::filesystem::path& root);
+
 } // namespace attn::test

@@ -1,7 +1,7 @@
 #pragma once
 
-// What test programs share as their precompiled header: Catch2 2 (Debian 12) and 3 (newer) under one include, and the
-// standard headers that most tests use.
+// The precompiled header of all test programs: one include for Catch2 2 (Debian 12) and 3 (newer), and the standard
+// headers that most tests use.
 #if ATTN_CATCH2_MAJOR >= 3
 #include <catch2/catch_all.hpp>
 using Catch::Approx;
@@ -40,7 +40,7 @@ using CatchListener = Catch::TestEventListenerBase;
 #include <utility>
 #include <vector>
 
-/// INFO for as long as an object lives.
+/// Like INFO, but lasts as long as the object.
 struct ScopedInfo : Catch::ScopedMessage {
     explicit ScopedInfo(const std::string& text)
         : Catch::ScopedMessage(Catch::MessageBuilder("INFO"_catch_sr, CATCH_INTERNAL_LINEINFO, Catch::ResultWas::Info)

@@ -5,13 +5,13 @@
 
 namespace attn::test {
 
-/// A device for a test; its end fails the test on any validation message.
+/// A device for a test. Its destructor fails the test if there was a validation message.
 class TestDevice : public Device {
 public:
     explicit TestDevice(std::optional<int> softwareThreads = 0);
     ~TestDevice();
 
-    /// The values of KernelTraits::usesHost that this device can serve: the processor's kernels need a software device.
+    /// The values of KernelTraits::usesHost that this device supports. The processor's kernels need a software device.
     std::vector<bool> hostChoices() const;
 };
 
@@ -21,11 +21,11 @@ void reserveSources(TensorStore& store, const Plan& plan);
 /// Writes dense values to a parameter or state.
 void writeDense(TensorStore& store, const std::string& name, const std::vector<double>& values);
 
-/// Writes dense values to an input, whole numbers if it holds them.
+/// Writes dense values to an input, as integers if it holds integers.
 void writeInput(GpuExecutor& executor, const std::string& name, const TensorType& type,
                 const std::vector<double>& values);
 
-/// Normal numbers, others in each call.
+/// Normally distributed numbers. Each call returns different ones.
 std::vector<double> normals(int64_t count);
 
 /// Dense values of a result.

@@ -5,8 +5,8 @@
 
 namespace attn::test {
 
-/// The largest difference of two lists of numbers; infinite where their sizes differ and where one is no number.
-/// @param perSize  how much the size of an expected number allows: the difference is divided by 1 + perSize |expected|
+/// The largest difference of two lists of numbers; infinite if their sizes differ or one holds NaN.
+/// @param perSize  relative tolerance: the difference is divided by 1 + perSize |expected|
 template <class Found = std::vector<float>, class Expected = std::vector<float>>
 double farthest(const Found& found, const Expected& expected, double perSize = 0) {
     if (found.size() != expected.size()) return INFINITY;

@@ -5,7 +5,7 @@
 
 namespace attn::test {
 
-/// Stands in for a full disk: while it lives, no file may grow beyond a number of bytes. Writes beyond it fail.
+/// Simulates a full disk: while it exists, writes fail that would make a file larger than a limit.
 class FileSizeLimit {
 public:
     explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -1,5 +1,5 @@
 // Compiled into every program under the address sanitizer. Vulkan's driver and layers, fontconfig and D-Bus leak a
-// little; the sanitizer can only tell that a leak is theirs as long as they stay loaded.
+// little. The sanitizer can attribute a leak to them only while they are loaded.
 
 #include <dlfcn.h>
 
@@ -9,11 +9,11 @@ extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
     return "leak:libVkLayer_\nleak:libvulkan_lvp\nleak:libfontconfig\nleak:libdbus\nleak:libLLVM\n";
 }
-/// Software Vulkan takes and frees large blocks in every dispatch: kept for long as freed ones, each is new pages from
-/// the system, which makes training five times as slow.
+/// Software Vulkan allocates and frees large blocks in every dispatch. If the sanitizer quarantined them for long, each
+/// block would need new pages from the system, and training would be five times as slow.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "quarantine_size_mb=8:thread_local_quarantine_size_kb=64"; }
-/// Programs that are expected to print nothing print nothing.
+/// Tests expect that some programs print nothing.
 extern "C" const char* __lsan_default_options();
 extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }
 

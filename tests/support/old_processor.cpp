@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// Loaded before a test program, this hides what processors have learnt since SSE4 from the kernels.
+// Loaded before a test program, hides newer instructions than SSE4 from the choice of kernels.
 
 namespace {
 

@@ -10,7 +10,7 @@ inline Answer runProgram(const std::string& arguments, const char* redirection =
     return runCommand(environment + " '" + ATTN_CLI_PROGRAM + "' " + arguments + redirection);
 }
 
-/// Runs attention-cli, which must end with a code and write certain parts.
+/// Runs attention-cli, and checks its exit code and parts of its output.
 inline void checkProgram(const std::string& arguments, int code, const std::vector<std::string>& parts) {
     INFO(arguments);
     const Answer answer = runProgram(arguments);

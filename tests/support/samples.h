@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-/// Hand-made parts of snapshots for tests of what draws them.
+/// Hand-made parts of snapshots for tests of the code that draws them.
 namespace attn::samples {
 
 /// A causal pattern with known numbers: query q puts 1/2 on key `q - offset` (or on key 0 before there is one) and
@@ -32,7 +32,7 @@ inline std::shared_ptr<const PatternTile> sharedTile(int tokens, int layer = 0, 
     return std::make_shared<const PatternTile>(tile(tokens, layer, head, offset));
 }
 
-/// The tile pooled to fewer pixels, each the maximum of what it covers.
+/// The tile pooled to fewer pixels. Each pixel is the maximum of the cells that it covers.
 inline PatternTile pooled(const PatternTile& exact, int size) {
     PatternTile result = exact;
     result.rows = result.columns = size;
@@ -48,7 +48,7 @@ inline PatternTile pooled(const PatternTile& exact, int size) {
     return result;
 }
 
-/// Head h of each layer looks h tokens back.
+/// In each layer, head h attends h tokens back.
 inline std::shared_ptr<const PatternGrid> grid(int layers, int heads, int tokens) {
     auto result = std::make_shared<PatternGrid>();
     result->sites = layers;
@@ -87,7 +87,7 @@ inline std::shared_ptr<const Sequence> sequence(int tokens) {
     return sequence(texts);
 }
 
-/// D dimensions with products that sum to `dot`, in a row over `keys` keys.
+/// An explanation with D dimensions whose products sum to `dot`, in a row of `keys` keys.
 inline std::shared_ptr<const CellExplanation> explanation(int query, int key, int width = 8, int keys = 6) {
     auto cell = std::make_shared<CellExplanation>();
     cell->query = query;

@@ -4,7 +4,7 @@
 
 namespace attn::test {
 
-/// The slope of a result by one number, from values on both sides of it. @param result  computed anew from the numbers
+/// The slope of a result by one number, from two values near it. @param result  computes the result from the numbers
 template <class Result> double slopeOf(std::vector<double>& numbers, size_t at, const Result& result) {
     constexpr double kStep = 1e-5;
     const double before = numbers[at];

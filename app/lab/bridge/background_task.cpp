@@ -8,7 +8,7 @@ namespace attn {
 
 QThreadPool& BackgroundTask::threads() {
     static QThreadPool* const pool = [] {
-        constexpr int kFewestThreads = 4; // work that waits for a slow disk does not hold up the rest
+        constexpr int kFewestThreads = 4; // so that a slow disk does not delay all work
         auto* made = new QThreadPool(QCoreApplication::instance());
         made->setMaxThreadCount(std::max(kFewestThreads, made->maxThreadCount()));
         return made;

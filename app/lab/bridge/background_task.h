@@ -16,8 +16,8 @@
 
 namespace attn {
 
-/// Work on files that may take long, done on another thread while the window stays alive. Newer work replaces older:
-/// the result of the older never arrives. Use it on the window's thread only.
+/// Long work on files, done on another thread while the window reacts. New work replaces old work, whose result is
+/// dropped. Use it on the window's thread only.
 class BackgroundTask {
 public:
     BackgroundTask() = default;
@@ -25,9 +25,9 @@ public:
     BackgroundTask(const BackgroundTask&) = delete;
     BackgroundTask& operator=(const BackgroundTask&) = delete;
 
-    /// @param where place for failures that do not name one
-    /// @param work  runs on another thread; long work ends early when `isStopped` becomes true. An exception becomes a
-    ///              Failure
+    /// @param where default place for failures
+    /// @param work  runs on another thread; it should end early when `isStopped` becomes true. An exception becomes a
+    /// Failure
     /// @param done  called on the window's thread, unless the task was cancelled or replaced
     template <class Result>
     void start(const std::string& where,
@@ -39,9 +39,9 @@ public:
                           isStopped = isStopped_] {
             auto result = std::make_shared<std::variant<Result, Failure>>();
             if (auto failure = attempt(where, [&] { *result = work(*isStopped); })) *result = std::move(*failure);
-            if (*isStopped) return; // the application may be gone
+            if (*isStopped) return; // the application may have ended
             window->post([this, result, done, isStopped] {
-                if (*isStopped) return; // this may be gone
+                if (*isStopped) return; // this object may be destroyed
                 isStopped_.reset();
                 done(std::move(*result));
             });
@@ -54,11 +54,11 @@ public:
     }
     bool isRunning() const { return isStopped_ != nullptr; }
 
-    /// The threads that do the work. They are not those of Qt, for which drawing waits.
+    /// The threads that do the work. They are separate from Qt's threads, for which drawing waits.
     static QThreadPool& threads();
 
 private:
-    std::shared_ptr<std::atomic<bool>> isStopped_; ///< of the work that is running; null: none
+    std::shared_ptr<std::atomic<bool>> isStopped_; ///< of the running work; null: none
 };
 
 } // namespace attn

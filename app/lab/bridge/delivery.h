@@ -8,11 +8,11 @@
 
 namespace attn {
 
-/// Carries callbacks from a session's thread to the window's. `deliver` runs there once for all requests that
-/// came before it.
+/// Carries callbacks from a session's thread to the window's thread. `deliver` runs there once for all requests before
+/// it.
 class Delivery {
 public:
-    /// Deliveries come on the thread that calls this.
+    /// Deliveries run on the thread that calls this.
     explicit Delivery(std::function<void()> deliver) : deliver_(std::move(deliver)) {}
     Delivery(const Delivery&) = delete;
     Delivery& operator=(const Delivery&) = delete;
@@ -30,7 +30,7 @@ public:
             deliver_();
         });
     }
-    /// Stops all deliveries. Call this before what they use is destroyed.
+    /// Stops all deliveries. Call this before objects that they use are destroyed.
     void close() {
         const std::lock_guard lock(mutex_);
         isClosed_ = true;

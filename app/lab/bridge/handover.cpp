@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-/// What this thread has written so far is there for the thread that calls take().
+/// Tells ThreadSanitizer that the writes of this thread happen before take() on another thread.
 void give([[maybe_unused]] void* object) {
 #ifdef __SANITIZE_THREAD__
     __tsan_release(object);

@@ -6,8 +6,8 @@
 
 namespace attn {
 
-/// The value of the Sampling field that a Param of samplingParams() describes, as a number. Ids match regardless of
-/// separators and capitals: "top_k", "top-k" and "topK" are the same.
+/// The value of the Sampling field for a Param of samplingParams(), as a number. Ids match without regard to separators
+/// and capitals: "top_k", "top-k" and "topK" are the same.
 double samplingValue(const Sampling& sampling, std::string_view id);
 void setSamplingValue(Sampling& sampling, std::string_view id, double value);
 

@@ -7,7 +7,7 @@ namespace attn {
 SessionBridge::SessionBridge(DeviceChoice choice, QObject* parent)
     : QObject(parent), session_(std::make_unique<Session>(std::move(choice))) {
     session_->setListener([this] { receive(); });
-    // A snapshot from before the listener was set must not be missed.
+    // A snapshot may have come before the listener was set.
     handover_.post([this] { deliver(); });
 }
 

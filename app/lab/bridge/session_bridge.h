@@ -11,8 +11,8 @@
 
 namespace attn {
 
-/// The only place where Qt and the engine meet: owns the Session and turns its worker's callbacks into one queued
-/// signal. However fast snapshots come, at most one notification waits in the event queue, and it delivers the newest.
+/// Connects Qt and the engine: owns the Session and turns its worker's callbacks into one queued signal. However fast
+/// snapshots come, at most one notification waits in the event queue, and it delivers the newest.
 class SessionBridge : public QObject {
     Q_OBJECT
 
@@ -22,7 +22,7 @@ public:
 
     void post(Command command);
     std::shared_ptr<const Snapshot> latest() const { return session_->latest(); }
-    /// Whether a model was asked for that is not open yet, and has not failed.
+    /// Whether a model is being opened.
     bool isOpeningModel() const;
     bool waitIdle(double timeoutSeconds) { return session_->waitIdle(timeoutSeconds); }
 
@@ -39,7 +39,7 @@ private:
 
     uint64_t openings_ = 0; ///< number of OpenModelCommands that were posted
     Handover handover_;
-    std::mutex mutex_; ///< guards what follows, up to the session
+    std::mutex mutex_; ///< guards the members up to the session
     bool isClosing_ = false;
     bool isDeliveryQueued_ = true;
     std::vector<Failure> failures_; ///< not yet delivered

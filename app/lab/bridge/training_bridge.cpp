@@ -8,11 +8,11 @@
 namespace attn {
 namespace {
 
-/// The views may work for one part in this many of the time. Together with drawing that is less than a tenth of
-/// the machine.
+/// The views may work for at most one part in this many of the time. With drawing, that is less than a tenth of the
+/// machine.
 constexpr int kPauseFactor = 12;
 constexpr int kShortestPauseMs = 120;
-constexpr int kLongestPauseMs = 2000; ///< pictures that follow later than that would not look live
+constexpr int kLongestPauseMs = 2000; ///< with longer delays, the pictures would not look live
 
 } // namespace
 
@@ -30,7 +30,8 @@ TrainingBridge::TrainingBridge(DeviceChoice choice, SessionBridge& views, QObjec
             moment = {.run = QString::fromStdString(snapshot->shown->run), .step = snapshot->shown->step};
         if (std::exchange(moment_, moment) != moment) emit momentChanged();
         if (!snapshot->shown) return;
-        const bool waits = snapshot->readsPictures() && !snapshot->answer && !snapshot->runFailure; // for its picture
+        const bool waits =
+            snapshot->readsPictures() && !snapshot->answer && !snapshot->runFailure; // waits for the picture
         if (waits) return;
         if (underway_ && snapshot->shown->weights == underway_) onShown(underway_);
         emit momentShown(QString::fromStdString(snapshot->shown->path));
@@ -51,7 +52,7 @@ void TrainingBridge::deliver() {
     const auto before = std::exchange(snapshot_, session_->latest());
     if (const auto points = session_->takePoints(); !points.empty())
         emit pointsArrived(QString::fromStdString(snapshot_->folder), points);
-    emit changed(snapshot_); // its step is among the points
+    emit changed(snapshot_); // the step of the views is among the points
     if (snapshot_->failure && snapshot_->failureCount != failureCount_) emit failed(*snapshot_->failure);
     failureCount_ = snapshot_->failureCount;
     if (snapshot_->folder != before->folder && !snapshot_->folder.empty() && !isHeld_) follow(true);
@@ -103,15 +104,15 @@ std::optional<AnswersAtStep> TrainingBridge::answers() const {
 void TrainingBridge::onShown(std::shared_ptr<const WeightSet> weights) {
     underway_.reset();
     if (!isFollowing_) return;
-    if (snapshot_->weights != weights) return showNewest(); // always show the last weights of a run
-    if (opensRun_) return pause_.start(kShortestPauseMs);   // it built the model and its kernels, once
+    if (snapshot_->weights != weights) return showNewest(); // always shows the last weights of a run
+    if (opensRun_) return pause_.start(kShortestPauseMs);   // this step built the model and its kernels once
     pause_.start(
         std::clamp(static_cast<int>(sincePosted_.elapsed()) * kPauseFactor, kShortestPauseMs, kLongestPauseMs));
 }
 
 void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t step) {
     follow(false);
-    views_.post(ShowWeightsCommand{.path = checkpoint.toStdString(), // opening it reports what is wrong with it
+    views_.post(ShowWeightsCommand{.path = checkpoint.toStdString(), // opening it reports any problem
                                    .run = run.toStdString(),
                                    .title = tr("step %1").arg(step).toStdString(),
                                    .given = snapshot_->example,

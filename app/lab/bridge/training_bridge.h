@@ -14,8 +14,8 @@
 
 namespace attn {
 
-/// Owns the training session, turns its callbacks into queued signals, and lets the views follow a training run: it
-/// passes the current weights to the views' session, at a rate that costs only a small part of the machine.
+/// Owns the training session and turns its callbacks into queued signals. It also lets the views follow a training run:
+/// it passes the current weights to the views' session, at a rate that costs only a small part of the machine.
 class TrainingBridge : public QObject {
     Q_OBJECT
 
@@ -27,23 +27,23 @@ public:
     /// The newest snapshot that was delivered; never null.
     const std::shared_ptr<const TrainingSnapshot>& snapshot() const { return snapshot_; }
 
-    /// Whether the views show the run's weights as it trains.
+    /// Whether the views show the weights of a run while it trains.
     bool isFollowing() const { return isFollowing_; }
     void follow(bool on);
-    /// Whether the next run that starts leaves the views as they are, until follow(true): they show a text that is
-    /// being written, which the run's model would replace.
+    /// Whether the next run that starts leaves the views unchanged until follow(true), because they show a text that is
+    /// being written and would be replaced.
     void holdViews(bool on);
     /// Whether a model of the views is writing.
     bool isWriting() const;
-    /// The moment of a training run that the views show.
+    /// The step of a training run that the views show.
     struct Moment {
         QString run; ///< its folder
         int64_t step = 0;
         bool operator==(const Moment&) const = default;
     };
-    const std::optional<Moment>& moment() const { return moment_; } ///< none: they show no run
-    /// The answers at the moment that the views show, or at the last evaluated step before it; none: the views show
-    /// another model, or these answers are not known.
+    const std::optional<Moment>& moment() const { return moment_; } ///< none if they show no run
+    /// The answers at the step that the views show, or at the last evaluated step before it; none if the views show
+    /// another model or these answers are unknown.
     std::optional<AnswersAtStep> answers() const;
     /// Shows a checkpoint. The views stop following the training run.
     void show(const QString& run, const QString& checkpoint, int64_t step);
@@ -53,7 +53,7 @@ signals:
     void pointsArrived(const QString& folder, const std::vector<attn::MetricPoint>& points);
     void failed(const attn::Failure& failure);
     void followingChanged(bool on);
-    /// A run has started beside a text that is being written.
+    /// A run started while the views are writing a text.
     void viewsHeld();
     void momentChanged();
     /// The views show the weights at this path: a training run or a checkpoint.
@@ -69,8 +69,8 @@ private:
     uint64_t failureCount_ = 0;
     bool isFollowing_ = true, isHeld_ = false;
     std::optional<Moment> moment_;
-    std::shared_ptr<const WeightSet> underway_; ///< posted, not yet shown
-    bool opensRun_ = false;                     ///< what is underway: the views show another model
+    std::shared_ptr<const WeightSet> underway_; ///< posted, but not shown yet
+    bool opensRun_ = false;                     ///< whether these weights open another model in the views
     QElapsedTimer sincePosted_;
     QTimer pause_; ///< delay until the next weights are requested
     Delivery delivery_;

@@ -57,7 +57,7 @@ void enableUnlessLocked(QAction* action, bool wanted) {
 }
 
 void applyLocks(QWidget* window, const ControlLocks& locks) {
-    // A field that loses the focus takes what was typed, and panels may then make their controls anew.
+    // A field that loses the focus accepts its typed text, and panels may then make new controls.
     std::vector<QPointer<QWidget>> containers;
     for (QWidget* each : window->findChildren<QWidget*>())
         if (each->property(kGroupProperty).isValid()) containers.emplace_back(each);

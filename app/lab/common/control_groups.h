@@ -24,8 +24,8 @@ std::span<const ControlGroup> controlGroups();
 enum class ControlState { Free, Locked, Hidden };
 using ControlLocks = QMap<QString, ControlState>; ///< by group id; groups that are absent are free
 
-/// Puts a container into a group. Panels enable and disable the controls inside it, never the container itself, so a
-/// lock holds whatever the panel does.
+/// Puts a container into a group. Panels enable and disable the controls inside it, but never the container, so a lock
+/// cannot be undone by a panel.
 void assignControlGroup(QWidget* container, const char* id);
 void assignControlGroup(QAction* action, const char* id);
 /// Enables or disables an action, but keeps it disabled while it is locked.
@@ -35,8 +35,8 @@ void enableUnlessLocked(QAction* action, bool wanted);
 void applyLocks(QWidget* window, const ControlLocks& locks);
 
 QJsonObject locksToJson(const ControlLocks& locks);
-/// Leaves out groups and states that are unknown, because a newer program may have more of them.
-/// @param unknown gets their names
+/// Reads locks. Ignores unknown groups and states, because a newer program may have more of them.
+/// @param unknown receives their names
 ControlLocks locksFromJson(const QJsonObject& object, QStringList& unknown);
 
 } // namespace attn

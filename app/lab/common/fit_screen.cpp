@@ -17,7 +17,7 @@ void fitInto(QWidget& window, const QRect& room) {
     const QPoint inside(
         std::clamp(at.x(), room.left(), std::max(room.left(), room.right() + 1 - least.width())),
         std::clamp(at.y(), room.top(), std::max(room.top(), room.bottom() + 1 - least.height() - title)));
-    // Unless it has a place, the window manager chooses one.
+    // Without a position, the window manager chooses one.
     if (inside != at && window.testAttribute(Qt::WA_Moved)) window.move(inside);
 }
 

@@ -6,11 +6,11 @@ class QWidget;
 
 namespace attn {
 
-/// Makes a window no larger than the room on a screen, with its frame, and moves it there. Qt keeps a size that was
-/// chosen on a larger screen, or that large type asks for.
+/// Moves a window, with its frame, into a rectangle of the screen, and shrinks it to fit. Qt itself keeps a size that
+/// was chosen on a larger screen or that large text requires.
 void fitInto(QWidget& window, const QRect& room);
 
-/// The same, with the screen that the window is on, or that it will open on.
+/// Moves a window into the screen that shows it or will show it, and shrinks it to fit.
 void fitScreen(QWidget& window);
 
 } // namespace attn

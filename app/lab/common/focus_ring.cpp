@@ -15,7 +15,7 @@ void FocusRing::follow(QWidget* widget) {
     for (const QPointer<QWidget>& ancestor : ancestors_)
         if (ancestor) ancestor->removeEventFilter(this);
     ancestors_.clear();
-    // The lists of menus and completers mark the item that has the focus.
+    // Lists of menus and completers mark the focused item themselves.
     const bool isMarked =
         !widget || widget->isWindow() || (widget->window()->windowFlags() & Qt::WindowType_Mask) == Qt::Popup;
     target_ = isMarked ? nullptr : widget;
@@ -31,18 +31,18 @@ void FocusRing::follow(QWidget* widget) {
         if (ring_) ring_->hide();
         return;
     }
-    holder->installEventFilter(this); // it cuts the ring off at its edges
+    holder->installEventFilter(this); // it would cut off the ring at its edges
     ancestors_ << holder;
     if (!ring_) {
         ring_ = new QWidget;
         ring_->setObjectName("focusRing");
-        // Splitters and stacks take any other child for one of their pages.
+        // Splitters and stacks treat any other child as one of their pages.
         ring_->setAttribute(Qt::WA_NoChildEventsForParent);
         ring_->setAttribute(Qt::WA_TransparentForMouseEvents);
         ring_->setBackgroundRole(QPalette::Highlight);
         ring_->setAutoFillBackground(true);
     }
-    // It moves and is never deleted: the focus also changes while Qt shows or hides the children of its holder one by
+    // The ring is moved and never deleted, because the focus also changes while Qt shows or hides the siblings one by
     // one.
     if (ring_->parentWidget() != holder) ring_->setParent(holder);
     if (auto* tabs = qobject_cast<QTabBar*>(target_))

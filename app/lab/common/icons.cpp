@@ -22,7 +22,7 @@ public:
     }
 
     QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State) override {
-        const bool isDisabled = mode == QIcon::Disabled; // an accented button then has the ground of others
+        const bool isDisabled = mode == QIcon::Disabled; // an accented button then has the ordinary background
         const QPalette::ColorRole role = mode == QIcon::Selected                            ? QPalette::HighlightedText
                                          : isDisabled && role_ == QPalette::HighlightedText ? QPalette::ButtonText
                                                                                             : role_;

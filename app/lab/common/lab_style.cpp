@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-/// Draws an edge inside a rectangle, in the palette's colour for outlines; that of a disabled control is fainter.
+/// Draws an edge inside a rectangle, in the palette's colour for outlines, or fainter for a disabled control.
 void drawOutline(QPainter& painter, const QRect& rect, const QStyleOption& option, double radius) {
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing, radius > 0);
@@ -39,7 +39,7 @@ void LabStyle::polish(QWidget* widget) {
 void LabStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                              const QWidget* widget) const {
     if (element == PE_FrameFocusRect) {
-        if (!qobject_cast<const QAbstractItemView*>(widget)) return; // an item has no widget, so no ring
+        if (!qobject_cast<const QAbstractItemView*>(widget)) return; // an item has no widget, so it gets no ring
         painter->save();
         painter->setPen(
             QPen(option->palette.color(QPalette::Highlight), 2, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
@@ -48,7 +48,7 @@ void LabStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* optio
         painter->restore();
         return;
     }
-    if (element == PE_FrameTabWidget) { // Fusion takes the colour of buttons, which is not the ground of figures
+    if (element == PE_FrameTabWidget) { // Fusion uses the colour of buttons, not the background of figures
         painter->fillRect(option->rect, option->palette.base());
         return drawOutline(*painter, option->rect, *option, 0);
     }
@@ -83,7 +83,7 @@ void LabStyle::drawControl(ControlElement element, const QStyleOption* option, Q
     if (const auto* item = qstyleoption_cast<const QStyleOptionMenuItem*>(option);
         item && element == CE_MenuItem && item->state & State_Selected && item->state & State_Enabled &&
         !item->icon.isNull()) {
-        QStyleOptionMenuItem chosen = *item; // Fusion draws the icon as on the menu's own ground
+        QStyleOptionMenuItem chosen = *item; // otherwise Fusion draws the icon as on the menu's own background
         const int size = proxy()->pixelMetric(PM_SmallIconSize, option, widget);
         chosen.icon = item->icon.pixmap({size, size}, painter->device()->devicePixelRatioF(), QIcon::Selected);
         return QProxyStyle::drawControl(element, &chosen, painter, widget);
@@ -99,7 +99,7 @@ void LabStyle::drawControl(ControlElement element, const QStyleOption* option, Q
     painter->fillRect(QRect(option->rect.bottomLeft(), QSize(option->rect.width(), 1)), option->palette.midlight());
     if (widget) painter->setFont(widget->font());
     QRect room = subElementRect(SE_DockWidgetTitleBarText, option, widget);
-    room.setLeft(option->rect.left() + spacing::kGap); // as the contents of panels
+    room.setLeft(option->rect.left() + spacing::kGap); // as far as the contents of panels
     drawItemText(painter, room, Qt::AlignLeft | Qt::AlignVCenter, option->palette, true,
                  painter->fontMetrics().elidedText(dock->title, Qt::ElideRight, room.width()), QPalette::WindowText);
 }
@@ -112,7 +112,7 @@ void LabStyle::drawComplexControl(ComplexControl control, const QStyleOptionComp
     const QRect handle = subControlRect(CC_Slider, option, SC_SliderHandle, widget);
     drawOutline(*painter, handle, *option, kRadius);
     painter->save();
-    painter->setClipRegion(QRegion(option->rect) - handle); // the handle lies over the groove
+    painter->setClipRegion(QRegion(option->rect) - handle); // the groove lies below the handle
     drawOutline(*painter, subControlRect(CC_Slider, option, SC_SliderGroove, widget), *option, kRadius);
     painter->restore();
 }
@@ -145,9 +145,9 @@ int LabStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const 
     case PM_LayoutVerticalSpacing:
     case PM_DockWidgetTitleMargin:
         return spacing::kGap;
-    case PM_MenuPanelWidth: // Fusion gives menus no frame, and dark ones melt into the page
+    case PM_MenuPanelWidth: // Fusion gives menus no frame, and dark menus would blend into the page
         return 1;
-    case PM_TabBarTabHSpace: // Fusion's leaves no room for four names in the column of a small window
+    case PM_TabBarTabHSpace: // with Fusion's, four names do not fit in the column of a small window
         return spacing::kGap * 3 / 2;
     case PM_ButtonIconSize:
     case PM_SmallIconSize:

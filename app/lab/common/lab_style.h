@@ -4,14 +4,14 @@
 
 namespace attn {
 
-/// Fusion with outlines that stand out from their ground: its own are a shade of the window's colour, which is faint in
-/// a light theme and invisible in a dark one. FocusRing shows the keyboard focus.
+/// Fusion with outlines that contrast with their background. Fusion's own outline is a shade of the window's colour,
+/// faint in a light theme and invisible in a dark one. FocusRing shows the keyboard focus.
 class LabStyle : public QProxyStyle {
 public:
     LabStyle();
 
-    /// Has labels, tool tips and boxes that Qt makes show their texts as they are, unless readsMarkup() has asked for
-    /// markup: Qt guesses whether a text is markup.
+    /// Makes labels, tool tips and boxes show their texts unchanged, unless readsMarkup() was called. By default, Qt
+    /// guesses whether a text is markup.
     void polish(QWidget* widget) override;
     using QProxyStyle::polish;
 

@@ -3,7 +3,7 @@
 namespace attn {
 namespace {
 constexpr int kMotionMs = 180;
-bool moves = true; // of the window's thread
+bool moves = true; // used on the window's thread only
 } // namespace
 
 int motionMs() { return moves ? kMotionMs : 0; }

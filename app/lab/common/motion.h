@@ -2,7 +2,7 @@
 
 namespace attn {
 
-/// How long a change on screen moves, in milliseconds; 0 if the user has switched motion off.
+/// The duration of animations in milliseconds; 0 if the user has switched them off.
 int motionMs();
 void setMotion(bool isOn);
 

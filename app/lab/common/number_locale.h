@@ -2,9 +2,9 @@
 
 namespace attn {
 
-/// Makes the whole program write and read numbers as papers do, whatever the user's locale is: with a point, and
-/// without separators between groups of digits. Otherwise spin boxes show "1,00" beside figures that show "1.00". Call
-/// it after the application has been made, because Qt then sets the locale of the C library, too, and before widgets.
+/// Makes the whole program read and write numbers as papers do, with a decimal point and without separators of groups,
+/// in any locale of the user. Otherwise spin boxes would show "1,00" beside figures that show "1.00". Call it after the
+/// application is made, because Qt then also sets the locale of the C library, and before widgets are made.
 void writeNumbersWithPoint();
 
 } // namespace attn

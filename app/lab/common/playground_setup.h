@@ -6,14 +6,14 @@
 
 namespace attn {
 
-/// Where the playground's queries, keys and values come from.
+/// The source of the playground's queries, keys and values.
 struct InputChoice {
     enum class Kind { Random, Sentence, Picture };
     Kind kind = Kind::Random;
     int layer = 0;                                 ///< layer of the open model, for the sentence
     QString picture = QStringLiteral("landscape"); ///< a built-in picture, or the path of a file
     int rows = 8, columns = 8;                     ///< number of patches
-    int doublings = 0;                             ///< how often the number of random tokens is doubled
+    int doublings = 0;                             ///< how many times the number of random tokens is doubled
     int fromQuery = 0, fromKey = 0, across = 0;    ///< visible part of a long pattern; across 0: all of it
     bool operator==(const InputChoice&) const = default;
 };
@@ -21,7 +21,7 @@ struct InputChoice {
 /// Names of the playground's tabs in session files and lessons, in their order.
 inline constexpr const char* kPlaygroundTabs[] = {"maps", "paint", "cards", "positions", "cost", "tiles", "linear"};
 
-/// All settings of the playground, as undo and sessions keep them.
+/// All settings of the playground, as in undo steps and session files.
 struct PlaygroundSetup {
     PlaygroundQuery query; ///< without its input arrays
     InputChoice input{};

@@ -20,7 +20,7 @@ struct Preferences {
     int softwareThreads = -1; ///< -1: chosen to suit the open model
     QString kernels = "auto"; ///< "auto", or "shader": no kernels of the processor
     bool autosaves = true;
-    bool moves = true; ///< short animations of what changes on screen
+    bool moves = true; ///< short animations of changes on screen
 
     bool operator==(const Preferences&) const = default;
     static Preferences load();
@@ -33,7 +33,7 @@ void addRecentPath(const QString& path);
 void removeRecentPath(const QString& path);
 void clearRecentPaths();
 
-/// How the weights of a recent model were kept last; f32 for others.
+/// The storage in which a recent model was opened last; f32 for all others.
 Storage rememberedStorage(const QString& path);
 void rememberStorage(const QString& path, Storage storage);
 

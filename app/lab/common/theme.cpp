@@ -16,8 +16,8 @@ namespace {
 
 struct Colours {
     QColor window, base, alternate, text, faint, button, accent, accentText, failure, offer, success;
-    QColor border;  ///< separates, for the eye
-    QColor outline; ///< the edge by which a button or a field is known
+    QColor border;  ///< a decorative separation
+    QColor outline; ///< the visible edge of a button or a field
 };
 
 Colours coloursOf(ThemeId theme) {
@@ -72,7 +72,7 @@ QPalette themePalette(ThemeId theme) {
     paint(c.border, {QPalette::Midlight});
     paint(c.outline, {QPalette::Mid});
     if (theme == ThemeId::Dark) {
-        // Fusion derives bevels and tab lines from these; its own guess for a dark button is white.
+        // Fusion derives bevels and tab lines from these. By default, they would be white for a dark button.
         paint(c.border, {QPalette::Light});
         paint(c.base, {QPalette::Dark});
         paint("#0c0d10", {QPalette::Shadow});
@@ -113,7 +113,7 @@ void applyTheme(ThemeId theme, int textSize) {
     const qreal size = systemPointSize() * textSize / 100 * (theme == ThemeId::Projector ? 1.5 : 1.0);
     static bool isStyled = false;
     if (!std::exchange(isStyled, true)) {
-        // Without it, widgets under a style sheet keep the font that they were made with.
+        // Without this, widgets with a style sheet keep their initial font.
         QApplication::setAttribute(Qt::AA_UseStyleSheetPropagationInWidgetStyles);
         QApplication::setStyle(new LabStyle);
         new FocusRing(qApp);
@@ -123,8 +123,8 @@ void applyTheme(ThemeId theme, int textSize) {
     font.setPointSizeF(size);
     font.setWeight(theme == ThemeId::Projector ? QFont::Medium : QFont::Normal);
     QApplication::setFont(font);
-    QApplication::setFont(textFont(TextSize::Title), "attn::Heading"); // tells each heading, which sets its own size
-    // Setting it takes a second with all panels; it does not depend on the size of the text.
+    QApplication::setFont(textFont(TextSize::Title), "attn::Heading"); // headings then set their own size
+    // With all panels this takes a second. The sheet does not depend on the size of the text.
     if (const QString sheet = styleSheetOf(theme); sheet != qApp->styleSheet()) qApp->setStyleSheet(sheet);
 }
 

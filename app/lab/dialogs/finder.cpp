@@ -37,10 +37,10 @@ public:
     }
 };
 
-/// What people ask around the words that they look for.
+/// Words of questions that are not searched for.
 constexpr const char* kFillers[] = {"a",  "an", "are", "can", "do",  "does", "how",  "i",    "in",
                                     "is", "it", "my",  "of",  "the", "to",   "what", "where"};
-/// Words of other programs, and what they are here.
+/// Words of other programs, with the words of this program.
 constexpr std::pair<const char*, const char*> kSynonyms[] = {
     {"bigger", "larger"},       {"font", "text size"},       {"image", "picture"},   {"images", "pictures"},
     {"night", "dark"},          {"photo", "picture"},        {"photos", "pictures"}, {"colours", "theme"},
@@ -48,7 +48,7 @@ constexpr std::pair<const char*, const char*> kSynonyms[] = {
     {"translator", "translat"}, {"translation", "translat"},
 };
 
-/// @return the words to look for, in the words of this program
+/// @return the words to search for, as this program writes them
 QStringList wantedWords(const QString& typed) {
     static const QRegularExpression gap(QStringLiteral("[\\s?!.,“”\"]+"));
     const QStringList all = typed.toLower().split(gap, Qt::SkipEmptyParts);
@@ -65,7 +65,7 @@ QStringList wantedWords(const QString& typed) {
     return wanted.isEmpty() ? all : wanted;
 }
 
-/// Whether a text has a word that begins so.
+/// Whether a text contains a word with this beginning.
 bool hasWord(const QString& text, const QString& word) {
     for (qsizetype at = text.indexOf(word, 0, Qt::CaseInsensitive); at >= 0;
          at = text.indexOf(word, at + 1, Qt::CaseInsensitive))
@@ -73,8 +73,8 @@ bool hasWord(const QString& text, const QString& word) {
     return false;
 }
 
-/// How well a title answers: 0 if it is the words, 1 if it begins with them, 2 if it begins with a longer word, 3 if
-/// another of its words begins so, else 4.
+/// How well a title matches: 0 if it is the words, 1 if it begins with them, 2 if it begins with a longer word, 3 if
+/// another of its words begins with them, otherwise 4.
 int rankOf(const QString& title, const QString& words) {
     if (title.compare(words, Qt::CaseInsensitive) == 0) return 0;
     if (title.startsWith(words + ' ', Qt::CaseInsensitive)) return 1;
@@ -135,9 +135,9 @@ void Finder::find(const QString& words) {
     const QStringList wanted = wantedWords(words);
     found_.clear();
     list_->clear();
-    // Entries with most of the words: all of them, if there are such.
+    // Entries with most of the words; if possible, all of them.
     std::vector<qsizetype> counts(entries_.size(), 0);
-    std::vector<bool> isNamed(entries_.size(), true); // without its help
+    std::vector<bool> isNamed(entries_.size(), true); // matches without the help
     for (size_t i = 0; i < entries_.size(); ++i) {
         const QString name = entries_[i].title + ' ' + entries_[i].kind;
         for (const QString& word : wanted) {
@@ -171,7 +171,7 @@ void Finder::find(const QString& words) {
 void Finder::choose(int row) {
     if (row < 0 || row >= static_cast<int>(found_.size())) return;
     const auto action = entries_[found_[static_cast<size_t>(row)]].open;
-    if (!action) return; // its meaning stands in the list
+    if (!action) return; // the list already shows its meaning
     accept();
     action();
 }

@@ -11,8 +11,8 @@ class QListWidget;
 
 namespace attn {
 
-/// Finds an action, a control, a panel, a part, a lesson or a model by words of its name or its help, and opens it;
-/// says what a word means. The arrow keys choose while the words are typed; Return opens.
+/// Finds an action, a control, a panel, a part, a lesson or a model by words of its name or help, and opens it. Also
+/// explains terms. The arrow keys choose while the user types; Return opens.
 class Finder : public QDialog {
     Q_OBJECT
 
@@ -23,15 +23,14 @@ public:
         QString keys;               ///< of an action; empty: none
         std::function<void()> open; ///< empty: there is nothing to open
         QString help;               ///< one or two sentences; empty: none
-        bool explains = false;      ///< the help stands below the name, not only where its words were sought
+        bool explains = false;      ///< shows the help below the name, even if only the name matched
     };
 
     Finder(std::vector<Entry> entries, QWidget* parent);
 
-    /// The words of the subject, each with a sentence that says what it means.
+    /// The terms of the subject, each with a sentence that explains it.
     static std::vector<Entry> words();
-    /// Adds what can be set or pressed in a panel, unless an entry that opens has its name. To open one shows the panel
-    /// first.
+    /// Adds the controls of a panel, unless an entry that opens has the same name. Opening one shows the panel first.
     static void addControls(std::vector<Entry>& entries, const QWidget& panel, const QString& title,
                             const std::function<void()>& show);
 

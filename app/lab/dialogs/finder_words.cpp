@@ -45,14 +45,14 @@ std::vector<Finder::Entry> Finder::words() {
            "rounded. Choose it in the Train panel, under Training."));
     add(tr("Prompt"), tr("The text that you type and the model continues."));
     add(tr("Query"), tr("The token that looks: a row of a pattern."));
-    add(tr("Rank"), tr("The place of a token when all are sorted by probability: rank 1 is the likeliest."));
+    add(tr("Rank"), tr("The place of a token when all are sorted by probability: rank 1 is the most probable."));
     add(tr("Score"), tr("How well a query fits a key, before the softmax turns it into an attention weight."));
     add(tr("Softmax"), tr("The step that turns any numbers into shares from 0 to 1 that add up to 1."));
     add(tr("Storage"),
         tr("How a model keeps its weights: with 32, 16, 8 or about 4 bits each. Fewer bits take less memory, "
            "and round the weights."));
-    add(tr("Temperature"),
-        tr("How daring the choice of the next token is: near 0 always the likeliest, above 1 more surprising ones."));
+    add(tr("Temperature"), tr("How daring the choice of the next token is: near 0 always the most probable, above 1 "
+                              "more surprising ones."));
     add(tr("Token"), tr("A piece of text that the model reads as one unit: a word, a part of a word or a character."));
     add(tr("Training"), tr("Changing a model's parameters, step by step, until it predicts its examples well."));
     add(tr("Value"), tr("What a token hands over to the tokens that look at it."));

@@ -8,7 +8,7 @@ class QComboBox;
 
 namespace attn {
 
-/// Chooses which controls a class may use: each control group is free, locked or hidden.
+/// Chooses which controls a class may use. Each control group is free, locked or hidden.
 class LockDialog : public QDialog {
     Q_OBJECT
 

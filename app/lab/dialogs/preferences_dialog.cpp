@@ -76,7 +76,7 @@ PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* pa
 }
 
 Preferences PreferencesDialog::preferences() const {
-    // Typed text is the name of a device; a listed entry stands for its data.
+    // Typed text is a device name. A listed entry contains its device as data.
     const int chosen = device_->findText(device_->currentText());
     return {.theme = themeFromKey(theme_->currentData().toString()),
             .textSize = textSize_->value(),

@@ -25,7 +25,7 @@ QString sizeText(int64_t bytes) { return QLocale().formattedDataSize(bytes, 1, Q
 
 QString nameOf(Storage storage) { return QString::fromStdString(std::string(storageName(storage))); }
 
-/// What a storage keeps of the numbers in the file.
+/// A sentence about the precision of a storage, compared with the file.
 QString describe(Storage storage, const std::string& dtype) {
     const QString name = nameOf(storage);
     const auto withBits = [&](int bits) {
@@ -49,7 +49,7 @@ QString describe(Storage storage, const std::string& dtype) {
     return name;
 }
 
-/// A rate with two digits, for it is an estimate. @param rate 0: not known
+/// A rate with two digits, because it is an estimate. @param rate 0: unknown
 QString aboutText(double rate) {
     if (rate <= 0) return StorageDialog::tr("unknown");
     const double unit = std::pow(10, std::floor(std::log10(rate)) - 1);
@@ -90,7 +90,7 @@ StorageDialog::StorageDialog(StorageChoice model, Storage storage, const QString
                            static_cast<int>(model_.needs.size() + 1) * table_->sizeHintForRow(0));
     note_->setText(tr("The program is measuring how fast the device is …"));
     note_->setAlignment(Qt::AlignTop);
-    note_->setMinimumHeight(2 * note_->fontMetrics().lineSpacing() + spacing::kGap); // for what it says in the end
+    note_->setMinimumHeight(2 * note_->fontMetrics().lineSpacing() + spacing::kGap); // room for its final text
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
     buttons->button(QDialogButtonBox::Ok)->setText(accept);
     buttons->button(QDialogButtonBox::Ok)->setObjectName("storageAccept");
@@ -101,7 +101,7 @@ StorageDialog::StorageDialog(StorageChoice model, Storage storage, const QString
                {makeTextLabel("storageLead", lead.arg(shownText(model_.name), grouped(model_.parameterCount))), table_,
                 note_, room(), buttons});
     const int width = fontMetrics().averageCharWidth() * 84;
-    resize(width, layout()->totalHeightForWidth(width)); // Qt's hint forgets that the texts wrap
+    resize(width, layout()->totalHeightForWidth(width)); // Qt's hint ignores that the texts wrap
     fitScreen(*this);
     table_->setFocus();
 }

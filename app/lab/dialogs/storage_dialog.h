@@ -11,19 +11,19 @@ class QTreeWidget;
 
 namespace attn {
 
-/// Chooses how the weights of a model are kept: shows the memory of each storage and, once it is known, the speed of
+/// Chooses the storage of a model's weights. Shows the memory for each storage and, when it is known, the speed of
 /// writing, before anything is loaded.
 class StorageDialog : public QDialog {
     Q_OBJECT
 
 public:
-    /// @param storage the one that is chosen at first  @param accept text of the button that accepts
+    /// @param storage the initial choice  @param accept text of the button that accepts
     StorageDialog(StorageChoice model, Storage storage, const QString& accept, QWidget* parent);
 
     Storage storage() const;
-    /// Shows the speed that this device allows.
+    /// Shows the expected speed on this device.
     void setSpeed(const WeightSpeed& speed);
-    /// Says that the speed could not be measured.
+    /// Shows that the speed could not be measured.
     void setSpeedUnknown();
 
 private:

@@ -17,7 +17,7 @@ namespace {
 constexpr double kStep = 0.05;
 constexpr int kSteps = 20;
 constexpr double kSumTolerance = 1e-6;
-constexpr int kBesideLetters = 70; ///< a place that is wider has the plane beside the weights
+constexpr int kBesideLetters = 70; ///< if there is room for more letters, the plane is beside the weights
 
 QString vectorText(QPointF point) {
     return QStringLiteral("(%1, %2)").arg(point.x(), 0, 'g', 3).arg(point.y(), 0, 'g', 3);
@@ -25,7 +25,7 @@ QString vectorText(QPointF point) {
 
 } // namespace
 
-/// The value vectors as points in a plane, with their weighted average.
+/// Shows the value vectors as points in a plane, with their weighted average.
 class AverageExercise::Plane : public QWidget {
 public:
     using QWidget::QWidget;
@@ -61,7 +61,7 @@ protected:
             const QRectF room(place.x() - 60, place.y() - radius - fontMetrics().height() * 1.1, 120,
                               fontMetrics().height());
             painter.fillRect(painter.boundingRect(room, Qt::AlignCenter, text), colours.color(QPalette::Base));
-            painter.drawText(room, Qt::AlignCenter, text); // over the lines of the triangle
+            painter.drawText(room, Qt::AlignCenter, text); // drawn over the lines of the triangle
         };
         for (size_t i = 0; i < average_.values.size(); ++i) {
             painter.setBrush(colours.color(QPalette::Text));
@@ -75,7 +75,7 @@ protected:
             painter.drawEllipse(at(*average_.target), radius * 1.5, radius * 1.5);
         }
         painter.setPen(Qt::NoPen);
-        painter.setBrush(colours.color(QPalette::Active, QPalette::Highlight)); // blue, also before the answer
+        painter.setBrush(colours.color(QPalette::Active, QPalette::Highlight)); // blue, even before the answer
         painter.drawEllipse(at(output_), radius, radius);
     }
 
@@ -121,7 +121,7 @@ void AverageExercise::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     const bool isBeside = width() > kBesideLetters * fontMetrics().averageCharWidth();
     parts_->setDirection(isBeside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
-    parts_->setStretch(0, isBeside ? 1 : 0); // in a column the plane has all the room that is left
+    parts_->setStretch(0, isBeside ? 1 : 0); // in a column, the plane fills the remaining height
 }
 
 void AverageExercise::setAverage(const LessonAverage& average) {

@@ -12,7 +12,7 @@ class QSlider;
 
 namespace attn {
 
-/// An exercise: the student sets three weights and sees their sum and the weighted average of three value vectors.
+/// An exercise: the student sets three weights, and sees their sum and the weighted average of three value vectors.
 class AverageExercise : public QWidget {
     Q_OBJECT
 

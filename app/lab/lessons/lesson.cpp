@@ -211,7 +211,7 @@ Failure failureOf(const Problem& problem, const QString& where) {
     return {.what = problem.what.toStdString(), .where = where.toStdString(), .hint = problem.hint.toStdString()};
 }
 
-/// A checked text as it reads in lists and tool tips, which show no markup.
+/// A checked text for lists and tool tips, which show no markup.
 QString withoutMarkup(const QString& text) { return QTextDocumentFragment::fromHtml(text).toPlainText(); }
 
 const QString kUnfinished = QStringLiteral("lessonUnfinished");
@@ -248,7 +248,7 @@ std::variant<Lesson, Failure> lessonFromJson(const QByteArray& json, const QStri
 }
 
 std::variant<Lesson, Failure> loadLesson(const QString& path) {
-    if (QFileInfo(path).exists() && !QFileInfo(path).isFile()) // a pipe would never end
+    if (QFileInfo(path).exists() && !QFileInfo(path).isFile()) // reading a pipe might never end
         return failureOf({QStringLiteral("this is not a file"), QStringLiteral("choose a lesson file")}, path);
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))

@@ -34,7 +34,7 @@ struct LessonNumber {
     QString right, wrong;
 };
 
-/// A question that comes before the outcome, answered by a choice or a number.
+/// A question before the outcome, answered with a choice or a number.
 struct LessonPrediction {
     QString question;
     std::vector<LessonChoice> choices;
@@ -56,10 +56,10 @@ struct LessonStep {
     std::optional<LessonAverage> average;
     QString task;                     ///< the instruction, shown after the prediction
     std::vector<LessonCall> reveal;   ///< run after the prediction
-    QString pointAt;                  ///< a control, as findControl() names it
-    QStringList hide;                 ///< controls that would give the outcome away
-    QStringList allow;                ///< control groups that are unlocked after the prediction
-    std::vector<LessonCall> doneWhen; ///< all must hold; empty: the prediction completes the step
+    QString pointAt;                  ///< a control with a name for findControl()
+    QStringList hide;                 ///< controls that would reveal the outcome
+    QStringList allow;                ///< control groups to unlock after the prediction
+    std::vector<LessonCall> doneWhen; ///< all must be true; empty: the prediction completes the step
     QString outcome;                  ///< shown when the step is done
     std::vector<LessonCall> leave;
 };
@@ -72,7 +72,7 @@ struct Lesson {
     std::vector<LessonStep> steps;
 };
 
-/// @param where the file. A failure names it, the step, and the field that is wrong.
+/// @param where the file. A failure names it, the step and the wrong field.
 std::variant<Lesson, Failure> lessonFromJson(const QByteArray& json, const QString& where);
 /// Reads a file of at most 1 MiB.
 std::variant<Lesson, Failure> loadLesson(const QString& path);
@@ -81,8 +81,8 @@ std::variant<Lesson, Failure> loadLesson(const QString& path);
 /// name may be an accessible name.
 /// @return null if there is no such control
 QWidget* findControl(const QWidget& window, const QString& name);
-/// Checks that every control that the lesson points at or hides exists in the window.
-/// @return the first that does not
+/// Checks that every control in the lesson exists in the window.
+/// @return a failure for the first missing one
 std::optional<Failure> checkControls(const Lesson& lesson, const QWidget& window);
 
 /// The bundled lessons in order, followed by those in the user's own folder.
@@ -102,7 +102,7 @@ struct LessonProgress {
 };
 void clearLessonProgress();
 
-/// The lesson that was last left unfinished; empty if there is none.
+/// The id of the lesson that was left unfinished last; empty if there is none.
 QString unfinishedLesson();
 
 } // namespace attn

@@ -20,7 +20,7 @@ namespace attn {
 
 namespace lesson_argument {
 namespace {
-constexpr double kMost = 1e9; // every integer type that an argument may become holds it
+constexpr double kMost = 1e9; // fits every integer type that an argument may become
 } // namespace
 
 QString text(const QJsonValue& value) { return value.isString() ? QString() : QStringLiteral("it takes a string"); }
@@ -133,7 +133,7 @@ void setPrompt(LessonStage& stage, const QJsonValue& value) {
     stage.workbench().post(SetPromptCommand{{.text = value.toString().toStdString()}});
 }
 
-/// Opens a model. If it is open already, opens all its gates and sets the prompt instead of reading it again.
+/// Opens a model. If it is already open, opens all its gates and resets the prompt instead of reading it again.
 void open(LessonStage& stage, const QJsonValue& value) {
     const QString path = value.isString() ? value.toString() : value.toObject().value("model").toString();
     const QString prompt = value.toObject().value("prompt").toString();
@@ -170,7 +170,7 @@ void setFields(LessonStage& stage, const QString& panel, const QJsonObject& fiel
     stage.setView(panel, merged(stage.view(panel), fields));
 }
 
-/// Sets the attention. It is drawn as a heatmap, of which the texts of lessons speak, unless the field says otherwise.
+/// Sets the attention panel. Lessons speak of heatmaps, so that is the default drawing.
 void setAttention(LessonStage& stage, const QJsonValue& value) {
     setFields(stage, "attention", merged({{"drawnAs", "heatmap"}}, value.toObject()));
 }
@@ -185,7 +185,7 @@ QString playgroundProblem(const QJsonValue& value) {
     return {};
 }
 
-/// Sets the playground. Fields that are absent take the playground's initial values, but without a comparison.
+/// Sets the playground. Absent fields get the playground's initial values, and there is no comparison.
 void setPlayground(LessonStage& stage, const QJsonValue& value) {
     const QJsonObject plain{{"other", ""},   {"head", 0},   {"kind", "random"}, {"tokens", 16},
                             {"keys", 0},     {"width", 16}, {"seed", 1},        {"from_query", 0},
@@ -205,7 +205,7 @@ QString samplingFieldsProblem(const QJsonValue& value) {
     return {};
 }
 
-/// Sets the sampling. Fields that are absent are switched off.
+/// Sets the sampling. Absent fields are switched off.
 void setSampling(LessonStage& stage, const QJsonValue& value) {
     Sampling sampling{.greedy = false};
     const QJsonObject fields = value.toObject();

@@ -12,13 +12,13 @@ class LessonStage;
 /// line to the author's guide.
 struct LessonAction {
     const char* name;
-    QString (*problem)(const QJsonValue& argument); ///< describes a wrong argument; empty: it is valid
+    QString (*problem)(const QJsonValue& argument); ///< describes an error in the argument; empty if it is valid
     void (*run)(LessonStage& stage, const QJsonValue& argument);
 };
 std::span<const LessonAction> lessonActions();
 
-/// A condition that a lesson can wait for, checked several times a second. To add one, add a line to the table in
-/// lesson_conditions.cpp and a line to the author's guide.
+/// A condition for which a lesson can wait. It is checked several times a second. To add one, add a line to the table
+/// in lesson_conditions.cpp and a line to the author's guide.
 struct LessonCondition {
     const char* name;
     QString (*problem)(const QJsonValue& argument);
@@ -42,7 +42,7 @@ QString numbers(const QJsonValue& value, qsizetype count);
 /// [site, head]; lessons from before version 0.3 have the layer in place of the site.
 QString head(const QJsonValue& value);
 QString gate(const QJsonValue& value); ///< [site, head, gate]
-int layerOf(const QJsonValue& value);  ///< of a list for which head() or gate() found no problem
+int layerOf(const QJsonValue& value);  ///< in a list that head() or gate() accepts
 QString oneOf(const QJsonValue& value, const QStringList& names);
 QString ids(const QJsonValue& value, std::initializer_list<const char*> known);  ///< one of them
 QString parsed(const QJsonValue& value, void (*parse)(const std::string& text)); ///< a string; `parse` throws an Error

@@ -39,7 +39,7 @@ bool isExplained(LessonStage& stage, const QJsonValue& value) {
            cell->key == value.toArray()[1].toInt();
 }
 
-/// The changes that the session runs with.
+/// The changes in the session's snapshot.
 Changes changesOf(LessonStage& stage) {
     const auto& changes = snapshotOf(stage).changes;
     return changes ? *changes : Changes{};
@@ -106,7 +106,7 @@ bool isComposed(LessonStage& stage, const QJsonValue& value) {
     return !shown.maps.empty() && shown.query.spec == AttentionSpec::parse(value.toString().toStdString());
 }
 
-/// Whether the shown attention has this mask. Its other parts do not matter.
+/// Whether the shown attention has this mask, with any other parts.
 bool isMasked(LessonStage& stage, const QJsonValue& value) {
     const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
     return !shown.maps.empty() && shown.query.spec.mask == MaskExpression::parse(value.toString().toStdString());
@@ -127,7 +127,7 @@ QString maskProblem(const QJsonValue& value) {
     return argument::parsed(value, [](const std::string& text) { MaskExpression::parse(text); });
 }
 
-/// Whether the shown attention has this position part. Its other parts do not matter.
+/// Whether the shown attention has this position part, with any other parts.
 bool hasPosition(LessonStage& stage, const QJsonValue& value) {
     const PlaygroundSnapshot& shown = *stage.workbench().playground().snapshot();
     return !shown.maps.empty() && shown.query.spec.id(Slot::Position) == value.toString().toStdString();

@@ -22,7 +22,7 @@ LessonPanel::LessonPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     auto* row = layoutOf<QHBoxLayout>(this, spacing::kGap);
     row->addStretch(0);
     page_ = makeList();
-    // Not a stacked widget, because that would be as high as its highest page.
+    // A stacked widget would be as high as its highest page.
     for (QWidget* page : std::initializer_list<QWidget*>{page_, steps_}) {
         page->setMaximumWidth(fontMetrics().averageCharWidth() * kWidestLine);
         row->addWidget(page, 1);
@@ -131,7 +131,7 @@ void LessonPanel::showChosen() {
 void LessonPanel::start(const Lesson& lesson, int step) {
     if (const auto failure = checkControls(lesson, *window_)) return emit failed(*failure);
     if (step < 0) step = LessonProgress::load(lesson.id).step;
-    const Lesson taken = lesson; // the library may be reloaded
+    const Lesson taken = lesson; // a copy, because the library may be reloaded
     player_->start(taken, step);
 }
 
@@ -178,7 +178,7 @@ void LessonPanel::showPlayer() {
     steps_->refresh();
 }
 
-/// Esc stops the model elsewhere; here it leaves the lesson.
+/// Escape stops the model elsewhere; here it leaves the lesson.
 bool LessonPanel::event(QEvent* event) {
     if (event->type() == QEvent::ShortcutOverride && player_ && player_->isPlaying() &&
         static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {

@@ -12,7 +12,7 @@ namespace attn {
 class LessonPlayer;
 class LessonStepView;
 
-/// The list of lessons with the progress in each, and the current step of the lesson that is running.
+/// The list of lessons with the progress in each, and the current step of the active lesson.
 class LessonPanel : public Panel {
     Q_OBJECT
 
@@ -29,7 +29,7 @@ public:
     void focusList();
 
 signals:
-    /// The chosen file is not a valid lesson.
+    /// The chosen file contains no valid lesson.
     void failed(const attn::Failure& failure);
 
 protected:

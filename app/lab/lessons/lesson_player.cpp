@@ -64,8 +64,8 @@ void LessonPlayer::start(const Lesson& lesson, int step) {
     arrangedFor_.clear();
     step_ = std::clamp(step, 0, static_cast<int>(lesson.steps.size()) - 1);
     bench_.post(StopCommand{});
-    bench_.training().session().pause(); // otherwise its weights would replace the lesson's model
-    bench_.setSampling({});              // what a lesson says of probabilities holds without a change of them
+    bench_.training().session().pause(); // otherwise its weights could replace the lesson's model
+    bench_.setSampling({});              // lessons assume the default sampling
     looks_.start();
     enter();
 }
@@ -188,7 +188,7 @@ void LessonPlayer::giveBack() {
         stage_.setLessonLocks({});
         if (recipeBefore_) bench_.requestRecipe(*recipeBefore_);
         bench_.runs().setActive(runBefore_);
-        if (!before_->modelPath.isEmpty()) stage_.restore(*before_); // otherwise nothing was open
+        if (!before_->modelPath.isEmpty()) stage_.restore(*before_); // otherwise no model was open
         bench_.showPanel("lessons");
     }
     if (stage_.isRestoring()) return;

@@ -18,8 +18,8 @@ class LessonStage;
 class Workbench;
 struct ModelInfo;
 
-/// Plays a lesson. For each step it runs the actions, locks the controls that the step does not need, and waits for the
-/// prediction and then for the task. At the end it restores the student's own session.
+/// Plays a lesson. For each step it runs the actions, locks unneeded controls, and waits for the prediction and then
+/// for the task. At the end it restores the student's session.
 class LessonPlayer : public QObject {
     Q_OBJECT
 
@@ -42,11 +42,11 @@ public:
     void back();
     /// Goes to the next step. After the last step, finishes the lesson.
     void next();
-    /// Ends the lesson and restores the session from before it.
+    /// Ends the lesson and restores the student's session.
     void leave();
 
     bool isPlaying() const { return lesson_.has_value(); }
-    /// Whether all actions of the step have been run.
+    /// Whether all actions of the step have run.
     bool isReady() const { return !isOpening_ && waiting_.empty(); }
     const Lesson& lesson() const { return *lesson_; }
     int step() const { return step_; }
@@ -55,9 +55,9 @@ public:
     bool isAnswered() const;
     /// The reply to the student's answer.
     QString reply() const;
-    /// The session from before the lesson, until it is restored.
+    /// The student's session until it is restored.
     const std::optional<SessionDocument>& before() const { return before_; }
-    /// The control that the step points at; null while it is not visible.
+    /// The control that the step points at; null if it is not visible.
     QWidget* target() const;
 
 signals:
@@ -84,14 +84,14 @@ private:
     int step_ = 0;
     std::vector<Progress> progress_;
     std::deque<LessonCall> waiting_;             ///< actions
-    std::shared_ptr<const ModelInfo> opensFrom_; ///< the model that another is about to replace
+    std::shared_ptr<const ModelInfo> opensFrom_; ///< the model before the one that is being opened
     bool isOpening_ = false;
     bool isGivingBack_ = false, hasRestored_ = false; ///< the session is being restored, and may wait for its model
-    std::optional<std::pair<Lesson, int>> next_;      ///< starts when the session is restored
+    std::optional<std::pair<Lesson, int>> next_;      ///< starts after the session is restored
     std::optional<SessionDocument> before_;
     std::optional<Recipe> recipeBefore_;
     QString runBefore_;
-    bool wasTraining_ = false; ///< training goes on after the lesson
+    bool wasTraining_ = false; ///< training continues after the lesson
     QStringList arrangedFor_;
     QTimer looks_; ///< checks the conditions and the position of the control
     std::unique_ptr<LessonPointer> pointer_;

@@ -15,36 +15,37 @@ namespace attn {
 
 class Workbench;
 
-/// What lessons act on: the workbench, and what only a window has. Panels are named as in their catalogue.
+/// The interface through which lessons act: the workbench, and functions of the window. Panels have their catalogue
+/// names.
 class LessonStage {
 public:
     virtual ~LessonStage() = default;
 
     virtual Workbench& workbench() = 0;
-    /// The window in which a lesson points at controls by their names.
+    /// The window that contains the controls to point at.
     virtual QWidget& controls() = 0;
 
     virtual void openModel(const QString& path, const QString& prompt) = 0;
-    /// The view of a panel, as session files keep it.
+    /// The view of a panel, as in session files.
     virtual QJsonObject view(const QString& panel) const = 0;
     virtual void setView(const QString& panel, const QJsonObject& view) = 0;
     /// The recipe in the form of the Train panel; empty while the form has errors.
     virtual std::optional<Recipe> recipe() const = 0;
 
-    /// Whether a run trains, and is not paused.
+    /// Whether a run is being trained and is not paused.
     virtual bool isTraining() const = 0;
-    /// Trains the active run further, and lets the views follow it.
+    /// Continues to train the active run, and lets the views follow it.
     virtual void continueTraining() = 0;
 
-    /// Shows the lessons on the left and only these panels beside them. The first panel is the largest.
+    /// Shows the lessons on the left and only these panels beside them. The first panel gets the largest space.
     virtual void arrangeFor(const QStringList& panels) = 0;
-    /// Applies locks instead of the user's own. Call with nothing to return to the user's locks.
+    /// Replaces the user's locks, or restores them if `locks` is none.
     virtual void setLessonLocks(const std::optional<ControlLocks>& locks) = 0;
 
-    /// The session that is open, and its return.
+    /// The open session, and a function that restores one.
     virtual SessionDocument document() const = 0;
     virtual void restore(SessionDocument document) = 0;
-    /// Begins an empty list of steps of undo for a lesson, or returns to the user's own, which fit the session again.
+    /// Starts an empty undo list for a lesson, or restores the user's list, which again fits the session.
     virtual void setLessonUndo(bool isLesson) = 0;
     /// Whether a session is waiting for its model to load.
     virtual bool isRestoring() const = 0;

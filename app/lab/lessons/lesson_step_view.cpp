@@ -105,14 +105,14 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     setFocusPolicy(Qt::StrongFocus);
     setObjectName("lessonStep");
     setAccessibleName(tr("Step of the lesson"));
-    auto* column = layoutOf<QVBoxLayout>(this, spacing::kGap); // room for the ring of the focus
+    auto* column = layoutOf<QVBoxLayout>(this, spacing::kGap); // room for the focus ring
     place_ = makeHintLabel("lessonPlace");
     title_ = identified(readsMarkup(new Heading(TextSize::Title)), "lessonTitle");
     title_->setWordWrap(true);
     text_ = makeText("lessonText");
     average_ = new AverageExercise;
     for (QWidget* widget : std::initializer_list<QWidget*>{place_, title_, text_}) column->addWidget(widget);
-    average_->setFixedHeight(fontMetrics().lineSpacing() * kAverageLines); // else answers below move when replies come
+    average_->setFixedHeight(fontMetrics().lineSpacing() * kAverageLines); // so that a reply moves no answers
     column->addWidget(average_);
     makeQuestion(column);
     taskCard_ = makeCard("task");
@@ -174,13 +174,13 @@ void LessonStepView::makeQuestion(QVBoxLayout* column) {
 }
 
 void LessonStepView::answer() {
-    if (!number_->hasAcceptableInput()) return; // a fraction that is not whole yet
+    if (!number_->hasAcceptableInput()) return; // the fraction is incomplete
     number_->interpretText();
     player_->answerNumber(number_->value());
     setFocus();
 }
 
-/// Rebuilds the parts that change only when the step changes.
+/// Rebuilds the parts that change only with the step.
 /// @return whether it is another step
 bool LessonStepView::showStep() {
     const LessonStep& step = player_->currentStep();
@@ -191,7 +191,7 @@ bool LessonStepView::showStep() {
     put(text_, step.text);
     average_->setVisible(step.average.has_value());
     if (step.average) average_->setAverage(*step.average);
-    // The clicked button may be emitting its signal right now, so the buttons are deleted later.
+    // The clicked button may still be emitting its signal, so the buttons are deleted later.
     for (auto* old : choices_->findChildren<ChoiceButton*>()) {
         old->hide();
         old->setObjectName({});
@@ -216,14 +216,14 @@ bool LessonStepView::showStep() {
         choices_->layout()->addWidget(button);
         connect(button, &QPushButton::clicked, this, [this, i] {
             player_->answer(static_cast<int>(i));
-            refresh();  // clicking the checked choice again has unchecked it
+            refresh();  // updates the buttons, because a second click unchecks a choice
             setFocus(); // so that Return goes to the next step
         });
     }
     return isNew;
 }
 
-/// Scrolls a small panel so that a part is visible, when the new layout is done.
+/// Scrolls a small panel to a part when the new layout is complete.
 void LessonStepView::scrollTo(QWidget* part) {
     QTimer::singleShot(0, this, [this, part] {
         for (QWidget* up = parentWidget(); up; up = up->parentWidget())
@@ -274,7 +274,7 @@ void LessonStepView::refresh() {
         scrollTo(taskCard_);
     else if (showsOutcome && !hadOutcome)
         scrollTo(next_);
-    // The button that led here is locked now, and the panel may stand elsewhere: Qt gives the focus to another control.
+    // The button that led here is now locked, so Qt gives the focus to another control.
     if (!isNew) return;
     if (step.prediction && step.prediction->number && !isAnswered) {
         number_->setFocus();

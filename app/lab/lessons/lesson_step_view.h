@@ -25,13 +25,13 @@ public:
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
     enum class Mark { None, Right, Wrong };
-    void mark(Mark mark); ///< after the answer
+    void mark(Mark mark); ///< marks it after the answer
 
 private:
     void showRole();
 
     QLabel* label_;
-    QString key_, text_; ///< the text with the tags of lessons
+    QString key_, text_; ///< texts with the tags of lessons
 };
 
 /// Shows one step of a lesson: its text, prediction, task and outcome, and the buttons between steps.
@@ -42,9 +42,9 @@ public:
     explicit LessonStepView(QWidget* parent = nullptr);
 
     void setPlayer(LessonPlayer& player) { player_ = &player; }
-    /// Shows the step as it is now. A new step takes the keyboard focus.
+    /// Shows the present state of the step. A new step takes the keyboard focus.
     void refresh();
-    /// Makes the next refresh() rebuild the step, even if it is the same one.
+    /// Makes the next refresh() rebuild the step, even if it has not changed.
     void forget() { shown_.clear(); }
 
 private:
@@ -54,7 +54,7 @@ private:
     void answer();
 
     LessonPlayer* player_ = nullptr;
-    QString shown_; ///< lesson and step whose choices are shown
+    QString shown_; ///< the lesson and step whose choices are shown
     bool showsTask_ = false, showsOutcome_ = false;
     QLabel *place_, *title_, *text_, *question_, *reply_, *task_, *outcome_;
     QFrame *questionCard_, *taskCard_, *outcomeCard_;

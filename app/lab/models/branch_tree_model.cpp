@@ -13,7 +13,7 @@ std::vector<BranchTreeModel::Chain> BranchTreeModel::collapse(const BranchTree& 
     struct Pending {
         int node, parentChain, row;
     };
-    // An explicit stack: a chain of thousands of tokens must not recurse.
+    // An explicit stack, because recursion is too deep for a chain of thousands of tokens.
     std::vector<Pending> pending;
     const std::vector<std::vector<int>> children = tree.children();
     const auto& roots = children.front();

@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// The tree of all continuations tried since the prompt was set. Consecutive tokens without a fork are one row of text;
-/// a fork opens child rows. The row with the current token is bold.
+/// The tree of all continuations tried since the prompt was set. A sequence of tokens without a fork is one row of
+/// text, and a fork opens child rows. The row with the current token is bold.
 class BranchTreeModel : public QAbstractItemModel {
     Q_OBJECT
 
@@ -33,12 +33,12 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 private:
-    /// Consecutive nodes without a fork.
+    /// A sequence of nodes without a fork.
     struct Chain {
         int first = 0, last = 0;               ///< node indices; clicking the row goes to `last`
         int parent = -1;                       ///< chain index
         int row = 0;                           ///< among its siblings
-        std::optional<double> meanProbability; ///< of the tokens that the model wrote, if it wrote any
+        std::optional<double> meanProbability; ///< of the tokens that the model wrote; none if it wrote none
         QString text;
         std::vector<int> children;
         bool holdsCurrent = false;

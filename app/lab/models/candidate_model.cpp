@@ -26,7 +26,7 @@ QString changeText(float change) {
 } // namespace
 
 void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling, const NextToken* earlier) {
-    // A model with both readouts fills in a hidden word if there is one.
+    // A model with both readouts predicts a hidden word if there is one.
     const bool saysClass = snapshot.classes && !predictedWord(snapshot);
     const TextReadout readout = saysClass                                     ? snapshot.classes->readout
                                 : snapshot.model && snapshot.model->maskToken ? TextReadout::MaskedToken
@@ -61,7 +61,7 @@ std::vector<CandidateModel::Row> CandidateModel::tokenRows(const Snapshot& snaps
     try {
         const auto candidates =
             rankCandidates(snapshot.next->logits, sampling, snapshot.next->recentTokens, kLimit, snapshot.next->limits);
-        std::map<int, float> probabilities; // before
+        std::map<int, float> probabilities; // in the original run
         if (earlier && earlier->logits.size() == snapshot.next->logits.size()) {
             for (const Candidate& each :
                  rankCandidates(earlier->logits, sampling, earlier->recentTokens, -1, snapshot.next->limits))
@@ -75,7 +75,7 @@ std::vector<CandidateModel::Row> CandidateModel::tokenRows(const Snapshot& snaps
         for (Row& row : rows)
             row.isBarred = !limits.empty() && row.candidate.probability <= 0 && !limits.allows(row.candidate.token);
     } catch (const Error&) {
-        // All-NaN logits: the session reports them as its failure; here there is nothing to list.
+        // All logits are NaN. The session reports this as a failure, so the list is empty.
     }
     return rows;
 }
@@ -102,7 +102,7 @@ std::vector<CandidateModel::Row> CandidateModel::classRows(const Snapshot& snaps
         if (!readsOneRow(readout_)) {
             const auto begin = static_cast<size_t>(answer.begin), end = static_cast<size_t>(answer.end);
             if (end > tokens.size()) continue;
-            const bool isSpan = readout_ == TextReadout::Span; // else only the first token of a word has a class
+            const bool isSpan = readout_ == TextReadout::Span; // otherwise only the first token of a word has a class
             if (!isSpan && (tokens[begin].isSpecial || (begin > 0 && tokens[begin].word == tokens[begin - 1].word)))
                 continue;
             std::string written;
@@ -175,19 +175,19 @@ QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, in
     case TokenColumn:
         switch (readout_) {
         case TextReadout::MaskedToken:
-            return isHelp ? tr("A word that fits here; the likeliest is first") : tr("Hidden word");
+            return isHelp ? tr("A word that fits here; the most probable is first") : tr("Hidden word");
         case TextReadout::TextClass:
         case TextReadout::NextSentence:
             if (activation_ == ClassActivation::None)
                 return isHelp ? tr("A quantity that the model estimates; the largest is first") : tr("Quantity");
-            return isHelp ? tr("A class that the text may have; the likeliest is first") : tr("Class");
+            return isHelp ? tr("A class that the text may have; the most probable is first") : tr("Class");
         case TextReadout::TokenClass:
-            return isHelp ? tr("Each word of the text with its likeliest class") : tr("Word and class");
+            return isHelp ? tr("Each word of the text with its most probable class") : tr("Word and class");
         case TextReadout::Span:
-            return isHelp ? tr("A piece of the second text that may be the answer; the likeliest is first")
+            return isHelp ? tr("A piece of the second text that may be the answer; the most probable is first")
                           : tr("Answer");
         default:
-            return isHelp ? tr("A token that may come next; the likeliest is first") : tr("Next token");
+            return isHelp ? tr("A token that may come next; the most probable is first") : tr("Next token");
         }
     case ProbabilityColumn:
         if (activation_ == ClassActivation::None)

@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// The most probable next tokens under a sampling, ranked from a snapshot's logits without running the model; or what a
-/// model of classes says: the classes of the text, the class of each word, or the most probable answers.
+/// The most probable next tokens under a sampling, ranked from a snapshot's logits without running the model. For a
+/// classifier: the classes of the text, the class of each word, or the most probable answers.
 class CandidateModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -22,12 +22,13 @@ public:
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// @param before logits of the original run; the last column shows the change of probability. May be null.
+    /// @param before logits of the original run, with which the last column shows the change of probability; may be
+    /// null
     void rank(const Snapshot& snapshot, const Sampling& sampling, const NextToken* before = nullptr);
     /// Whether the rows are tokens of the vocabulary.
     bool listsTokens() const { return predictsTokens(readout_); }
     bool showsChange() const { return showsChange_; }
-    /// What the percentages are; None: numbers of a regression.
+    /// How to read the percentages; None: they are numbers of a regression.
     ClassActivation activation() const { return activation_; }
     float change(int row) const { return rows_[static_cast<size_t>(row)].change; }
     const Candidate& candidate(int row) const { return rows_[static_cast<size_t>(row)].candidate; }
@@ -46,12 +47,12 @@ private:
         bool isBarred = false; ///< the rules of the model's folder exclude it
     };
     Row rowOf(const Candidate& candidate, const QString& text, float change) const;
-    /// Sets showsChange_ too.
+    /// Also sets showsChange_.
     std::vector<Row> tokenRows(const Snapshot& snapshot, const Sampling& sampling, const NextToken* earlier);
     std::vector<Row> classRows(const Snapshot& snapshot, bool isCompared);
 
     std::vector<Row> rows_;
-    TextReadout readout_ = TextReadout::NextToken; ///< what the rows are
+    TextReadout readout_ = TextReadout::NextToken; ///< the kind of the rows
     ClassActivation activation_ = ClassActivation::Softmax;
     bool showsChange_ = false;
 };

@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// Pictures from the validation split with the model's predictions. A frame and a mark in the text show wrong ones.
+/// Pictures from the validation split with the model's predictions. A frame and a mark in the text show the wrong ones.
 class ImagePredictionModel : public QAbstractListModel {
     Q_OBJECT
 

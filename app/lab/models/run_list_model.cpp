@@ -39,7 +39,7 @@ RunListModel::RunListModel(QString folder, QObject* parent) : QAbstractTableMode
         });
 }
 
-/// Removes what the last session deleted. What this one deletes comes to another place.
+/// Removes runs that earlier sessions deleted. Runs that this session deletes go to another place.
 void RunListModel::removeDeleted() {
     const QString old = QStringLiteral("%1/%2.%3").arg(folder_, kAside, QUuid::createUuid().toString(QUuid::Id128));
     QDir().rename(folder_ + "/" + kAside, old);
@@ -47,7 +47,7 @@ void RunListModel::removeDeleted() {
         folder_.toStdString(),
         [folder = folder_](const std::atomic<bool>& isStopped) {
             const QDir directory(folder);
-            const QString pattern = QString::fromLatin1(kAside) + ".*"; // also of a program that was ended too early
+            const QString pattern = QString::fromLatin1(kAside) + ".*"; // those of ended programs too
             for (const QString& each : directory.entryList({pattern}, QDir::Dirs | QDir::Hidden))
                 if (!isStopped) QDir(directory.filePath(each)).removeRecursively();
             return true;
@@ -70,14 +70,14 @@ RunListModel::Listing RunListModel::list(const QString& folder, const std::atomi
                                     .recipe = readRecipe(path / "recipe.json"),
                                     .points = readMetrics(path),
                                     .isShown = false});
-        } catch (const std::exception& problem) { // damaged, forbidden or of a newer program: leave its files unchanged
+        } catch (const std::exception& problem) { // damaged, forbidden or from a newer program: leave it as it is
             listing.problems << shownText(problem.what());
         }
     }
     return listing;
 }
 
-/// Puts the listed runs below those that have started meanwhile.
+/// Adds the listed runs below those that have started meanwhile.
 void RunListModel::addListed(Listing listing) {
     problems_ = std::move(listing.problems);
     std::erase_if(listing.runs, [this](const Run& run) { return rowOf(run.folder) >= 0; });

@@ -13,8 +13,8 @@
 
 namespace attn {
 
-/// The training runs in one folder, each in a subfolder, with their curves. They are read on another thread and appear
-/// when all have been read; a run that starts before is listed at once.
+/// The training runs in the subfolders of a folder, with their curves. Another thread reads them; the list shows them
+/// when all have been read. A run that starts meanwhile is listed at once.
 class RunListModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -29,13 +29,13 @@ public:
         size_t series = 0;    ///< index of its colour among the colours of plots
     };
 
-    /// @param folder the parent of all runs, created when the first run starts
+    /// @param folder the parent of all runs; it is created when the first run starts
     explicit RunListModel(QString folder, QObject* parent = nullptr);
 
     const std::vector<Run>& runs() const { return runs_; }
     /// Whether the folders are still being read.
     bool isListing() const { return listing_.isRunning(); }
-    /// Why folders are not listed: a sentence for each that could not be read.
+    /// One sentence for each folder that could not be read.
     const QStringList& problems() const { return problems_; }
     /// @return -1 if it is not listed
     int rowOf(const QString& folder) const;
@@ -47,7 +47,7 @@ public:
 
     /// Moves a run's folder aside. @return its new path, empty if it could not be moved
     QString putAside(int row);
-    /// Moves a run back from the path that putAside returned.
+    /// Moves a run back from the path that putAside() returned.
     bool bringBack(const QString& aside);
     /// @return whether the folder could be renamed
     bool rename(int row, const QString& name);
@@ -55,7 +55,7 @@ public:
     /// Marks the run that is training or was opened last; its name is highlighted.
     void setActive(const QString& folder);
     const QString& active() const { return active_; }
-    /// Sets the run that the training session writes to, which may differ from the active one.
+    /// Sets the run that the training session writes. It may differ from the active one.
     void setWritten(const QString& folder);
     /// Whether a run's folder must not move, because the run is active or being written.
     bool isInUse(const QString& folder) const { return folder == active_ || folder == written_; }
@@ -89,7 +89,7 @@ private:
     QString folder_, active_, written_;
     QStringList problems_;
     std::vector<Run> runs_;
-    std::map<QString, Run> aside_; ///< deleted runs, by the paths of their folders now
+    std::map<QString, Run> aside_; ///< deleted runs, by the paths to which their folders were moved
     BackgroundTask listing_, clearing_;
 };
 

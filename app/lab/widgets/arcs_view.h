@@ -5,7 +5,7 @@
 
 namespace attn {
 
-/// Shows lines between words. The word under the pointer shows its lines alone; a click keeps them.
+/// Shows lines between words. While the pointer is on a word, only its lines are drawn; a click keeps them.
 class ArcsView : public FigureView<ArcsFigure> {
     Q_OBJECT
 

@@ -52,7 +52,7 @@ void Banner::present(Kind kind, const QString& text, const QList<Choice>& choice
                                                      : tr("Success"));
     label_->setText(text);
     copy_->setVisible(kind == Kind::Failure);
-    // Not deleted at once: a choice may present the next message from inside its own click.
+    // Deleted later, because a choice may present the next message inside its own click.
     for (QToolButton* button : choices_) {
         button->hide();
         button->deleteLater();

@@ -11,7 +11,7 @@ class QToolButton;
 
 namespace attn {
 
-/// A message that never blocks the window: selectable text, a button that copies a failure, the caller's buttons, a
+/// A message that never blocks the window: selectable text, a button that copies a failure, the caller's buttons and a
 /// close button.
 class Banner : public QFrame {
     Q_OBJECT

@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr size_t kMostOfLanguage = 15; ///< the largest ones
+constexpr size_t kMostOfLanguage = 15; ///< the largest catalogues
 constexpr const char* kLanguages[] = {"de", "fr", "es", "it", "pt_BR", "nl", "sv", "pl",    "cs",
                                       "ru", "uk", "tr", "el", "fi",    "hu", "ja", "zh_CN", "ko"};
 

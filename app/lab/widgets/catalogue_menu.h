@@ -4,7 +4,7 @@
 
 namespace attn {
 
-/// Offers the catalogues of gettext on this computer, by language: texts of programs with their translations.
+/// Offers the gettext catalogues on this computer, by language: texts of programs with their translations.
 class CatalogueMenu : public QMenu {
     Q_OBJECT
 

@@ -15,18 +15,18 @@ inline void setLeastCharacters(QComboBox& box, int count) {
     box.setMinimumContentsLength(count);
 }
 
-/// Gives each item of a combo box the key under which files keep it, as the item's data: items may then be renamed,
-/// moved and translated.
+/// Sets each item's data to the key under which files store the item, so that items may be renamed, moved and
+/// translated.
 inline void setChoiceKeys(QComboBox& box, std::span<const char* const> keys) {
     for (int item = 0; item < box.count(); ++item)
         box.setItemData(item, QString(QLatin1String(keys[static_cast<size_t>(item)])));
 }
 
-/// What a file keeps of a combo box.
+/// The key of the chosen item, to store in a file.
 inline QJsonValue savedChoice(const QComboBox& box) { return box.currentData().toString(); }
 
-/// Chooses what a file kept; a key that no item has changes nothing.
-/// @param numbered keys in the order by which older files, which kept numbers, count the items
+/// Chooses the item with a stored key. Does nothing for an unknown key.
+/// @param numbered keys in the order of the item numbers that older files store
 inline void restoreChoice(QComboBox& box, const QJsonValue& saved, std::span<const char* const> numbered) {
     const auto last = static_cast<int>(numbered.size()) - 1;
     const QString key = saved.isString()

@@ -14,8 +14,8 @@ namespace attn {
 
 class LinesView;
 
-/// Compares two attentions, A and B: one kind of map of both, the difference A − B, and measures of how far their
-/// patterns and outputs differ. A double click enlarges a map, or shows all maps again.
+/// Compares two attentions, A and B: one kind of map of both, the difference A − B, and measures of the difference
+/// between their patterns and outputs. A double click enlarges a map, or shows all maps again.
 class ComparisonView : public QWidget {
     Q_OBJECT
 
@@ -28,7 +28,7 @@ public:
     /// Sets the token labels on the axes of the maps that are shown next; empty: no labels.
     void setLabels(std::vector<QString> labels) { labels_ = std::move(labels); }
 
-    /// @return the map that export writes: the enlarged or last used one, else the difference
+    /// @return the map to export: the enlarged or last used one, otherwise the difference
     const Figure& current() const;
     QString kind() const; ///< the name of the map that is compared
     void setKind(const QString& name);
@@ -36,7 +36,7 @@ public:
 signals:
     /// @param text the reading of the cell under the pointer; empty: no cell
     void readingChanged(const QString& text);
-    /// @param row under the pointer in any map; none: the pointer has left
+    /// @param row under the pointer in any map; none when the pointer leaves
     void rowPointed(std::optional<int> row);
 
 private:
@@ -48,7 +48,7 @@ private:
 
     std::shared_ptr<const PlaygroundSnapshot> shown_;
     int head_ = 0, plane_ = 0;
-    QString wanted_ = QStringLiteral("pattern"); ///< kept while an attention forms no such map
+    QString wanted_ = QStringLiteral("pattern"); ///< kept even if an attention has no such map
     QComboBox* kind_;
     QLabel *error_, *remark_;
     QGridLayout* grid_;

@@ -13,7 +13,7 @@ enum Plot : size_t { Pairs, Operations, Memory, Time };
 
 QString qt(const std::string& text) { return QString::fromStdString(text); }
 
-constexpr qsizetype kMaskLetters = 20; ///< of the name of a line
+constexpr qsizetype kMaskLetters = 20; ///< letters in the name of a line
 
 /// The mask of an attention, as the name of its line.
 QString maskOf(const AttentionSpec& spec) {
@@ -21,7 +21,7 @@ QString maskOf(const AttentionSpec& spec) {
     return mask.size() > kMaskLetters ? mask.left(kMaskLetters - 1) + QStringLiteral("…") : mask;
 }
 
-/// @return the attention `text` with the heads of `spec`, if they combine, for a fair comparison
+/// @return the attention `text` with the heads of `spec`, if they combine, so that the comparison is fair
 AttentionSpec withHeadsOf(const AttentionSpec& spec, const char* text) {
     AttentionSpec result = AttentionSpec::parse(text);
     result.parts[Slot::Heads] = spec.parts.at(Slot::Heads);
@@ -76,7 +76,7 @@ void CostView::setSpecs(const std::vector<AttentionSpec>& specs, int64_t width) 
     query_ = std::move(next);
     formulas_ = measured_ = nullptr;
     refresh();
-    emit queryChanged(); // the formulas
+    emit queryChanged(); // asks for the formulas
 }
 
 void CostView::showCosts(const std::shared_ptr<const CostSnapshot>& snapshot) {
@@ -134,7 +134,7 @@ void CostView::refresh() {
                                      : plot == Operations ? cost.operations
                                      : plot == Memory     ? cost.bytes / 1048576
                                                           : cost.milliseconds.value_or(0);
-                if (value > 0) line.points.emplace_back(cost.tokens, value); // the axis has no zero
+                if (value > 0) line.points.emplace_back(cost.tokens, value); // a logarithmic axis has no zero
             }
             if (!line.points.empty()) figure.lines.push_back(std::move(line));
         }

@@ -12,8 +12,8 @@ class QPushButton;
 
 namespace attn {
 
-/// Plots the cost of attentions against the length, together with full and linear attention: pairs, operations and
-/// memory by formula, and time once it is measured.
+/// Plots the cost of attentions against the length, beside full and linear attention: pairs, operations and memory by
+/// formula, and time after it is measured.
 class CostView : public QWidget {
     Q_OBJECT
 
@@ -22,12 +22,12 @@ public:
 
     /// @param specs of the playground: A, or A and B  @param width of a head
     void setSpecs(const std::vector<AttentionSpec>& specs, int64_t width);
-    /// @return the query for the session. It asks only for formulas until Measure is pressed.
+    /// @return the query for the session. It asks only for formulas until the user presses Measure.
     const CostQuery& query() const { return query_; }
     void showCosts(const std::shared_ptr<const CostSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
 
-    /// @return the plot that export writes: the time if it was measured, else the operations
+    /// @return the plot to export: the time if it was measured, otherwise the operations
     const Figure& current() const;
 
 signals:

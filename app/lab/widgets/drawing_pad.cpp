@@ -23,7 +23,7 @@ constexpr qsizetype kMostSteps = 50;
 
 QIcon swatch(const QColor& colour) {
     QPixmap pixmap(16, 16);
-    pixmap.fill(Qt::gray); // a border, for the colour of the list itself
+    pixmap.fill(Qt::gray); // a border, in case the colour equals the list's background
     QPainter(&pixmap).fillRect(1, 1, 14, 14, colour);
     return pixmap;
 }
@@ -101,7 +101,7 @@ void DrawingCanvas::paintEvent(QPaintEvent*) {
     painter.setPen(hasFocus() ? palette().color(QPalette::Highlight) : palette().color(QPalette::Mid));
     painter.drawRect(page().adjusted(0.5, 0.5, -0.5, -0.5));
     if (!hasFocus()) return;
-    // The pen of the arrow keys: a ring, full while it draws.
+    // The pen of the arrow keys: a ring, filled while it draws.
     const double scale = page().width() / kPixels, radius = std::max(3.0, penWidth_ * scale / 2);
     if (isDown_) painter.setBrush(palette().color(QPalette::Highlight));
     painter.drawEllipse(page().topLeft() + pen_ * scale, radius, radius);
@@ -159,7 +159,7 @@ DrawingPad::DrawingPad(const Options& options, QWidget* parent) : QDialog(parent
         named(new QSpinBox, "penWidth", tr("Pen width"), tr("The width of the pen, in pixels of the drawing"));
     width->setRange(2, 64);
     connect(width, &QSpinBox::valueChanged, canvas, &DrawingCanvas::setPenWidth);
-    width->setValue(20); // of 256: as thick as the strokes of digits for which models are trained
+    width->setValue(20); // of 256: like the strokes of the digits that models are trained on
     auto* colour = named(new QComboBox, "penColour", tr("Colour"), tr("The colour of the pen"));
     const std::pair<QString, QColor> colours[]{{tr("white"), Qt::white},
                                                {tr("black"), Qt::black},
@@ -169,7 +169,7 @@ DrawingPad::DrawingPad(const Options& options, QWidget* parent) : QDialog(parent
                                                {tr("green"), QColor(40, 170, 70)},
                                                {tr("blue"), QColor(40, 90, 220)},
                                                {tr("brown"), QColor(130, 80, 40)}};
-    const qsizetype shades = options.isColour ? std::ssize(colours) : 2; // a grey model tells no colours apart
+    const qsizetype shades = options.isColour ? std::ssize(colours) : 2; // a grey model does not distinguish colours
     for (qsizetype at = 0; at < shades; ++at)
         colour->addItem(swatch(colours[at].second), colours[at].first, colours[at].second);
     colour->setCurrentIndex(colour->findData(ink));

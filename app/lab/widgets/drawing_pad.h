@@ -17,7 +17,7 @@ public:
     explicit DrawingCanvas(const QColor& paper, QWidget* parent = nullptr);
 
     const QImage& drawing() const { return drawing_; }
-    void setDrawing(const QImage& drawing); ///< without a step of undo
+    void setDrawing(const QImage& drawing); ///< adds no undo step
     void setPenWidth(int pixels) { penWidth_ = pixels; }
     void setPenColour(const QColor& colour) { colour_ = colour; }
     void clear();
@@ -38,13 +38,13 @@ protected:
 private:
     QRectF page() const; ///< where the drawing is on the widget
     QPointF toDrawing(const QPointF& position) const;
-    void begin(); ///< a step of undo
+    void begin(); ///< begins an undo step
     void lineTo(const QPointF& end);
-    void say(); ///< tells screen readers where the pen is
+    void say(); ///< tells screen readers the position of the pen
 
     QColor paper_, colour_;
     QImage drawing_;
-    QList<QImage> former_; ///< before each of the last steps
+    QList<QImage> former_; ///< drawings before the last undo steps
     QPointF pen_;          ///< in pixels of the drawing
     int penWidth_ = 1;
     bool isDown_ = false; ///< whether arrow keys draw
@@ -58,12 +58,12 @@ public:
     struct Options {
         bool isDark = false;  ///< whether the paper is black
         bool isColour = true; ///< whether the model sees colours
-        QImage first{};       ///< goes on with this picture; null: a blank one
+        QImage first{};       ///< the picture to begin with; null: a blank one
     };
     explicit DrawingPad(const Options& options, QWidget* parent = nullptr);
 
 signals:
-    void drawn(const QImage& picture); ///< the user wants this picture
+    void drawn(const QImage& picture); ///< the user accepted this picture
 };
 
 } // namespace attn

@@ -8,13 +8,13 @@
 
 namespace attn {
 
-/// A label of one line that never widens its place. Text that does not fit ends in "…", and the tool tip is the whole.
+/// A label of one line that never widens its container. Text that does not fit ends in "…", and the tool tip shows all.
 class ElidedLabel : public QLabel {
 public:
     explicit ElidedLabel(QWidget* parent = nullptr) : QLabel(parent) { setTextFormat(Qt::PlainText); }
     QSize sizeHint() const override { return {0, QLabel::sizeHint().height()}; }
     QSize minimumSizeHint() const override { return sizeHint(); }
-    /// What is visible of the text.
+    /// The visible part of the text.
     QString shown() const { return fontMetrics().elidedText(text(), Qt::ElideRight, room().width()); }
 
 protected:

@@ -9,7 +9,7 @@
 
 namespace attn {
 
-/// Stands in the middle of a place that has no content yet: says what goes there, with buttons that bring it.
+/// Fills a place that has no content yet: a sentence about the content, with buttons that create it.
 class EmptyState : public QWidget {
     Q_OBJECT
 
@@ -18,9 +18,9 @@ public:
     explicit EmptyState(const QString& id, const QString& text, QWidget* parent = nullptr);
 
     void setText(const QString& text);
-    /// Adds a button. @param help empty: the text says all
+    /// Adds a button. @param help empty: the text needs no explanation
     void offer(const QString& text, const QString& help, std::function<void()> act);
-    /// Adds a button for an action of the window, which is looked up when it is pressed.
+    /// Adds a button for an action of the window. The action is looked up when the button is pressed.
     void offerAction(const char* action, const QString& text);
 
 private:

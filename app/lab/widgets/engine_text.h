@@ -6,7 +6,7 @@
 
 namespace attn {
 
-/// Converts a text of the engine, which is UTF-8.
+/// Converts a UTF-8 text of the engine.
 inline QString fromEngine(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }

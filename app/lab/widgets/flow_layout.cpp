@@ -61,7 +61,7 @@ int FlowLayout::arrange(const QRect& rect, bool isApplied) const {
     std::vector<std::pair<QLayoutItem*, QRect>> line;
     int x = rect.left(), y = rect.top(), lineHeight = 0;
     const auto endLine = [&] {
-        int shift = 0; // by what a stretched control before it has taken
+        int shift = 0; // width that stretched controls to the left have added
         for (auto& [item, place] : line) {
             place.translate(shift, 0);
             if (shift == 0 && item->widget() && stretched_.contains(item->widget())) {

@@ -5,16 +5,16 @@
 
 namespace attn {
 
-/// Places widgets in lines that wrap like text: a toolbar stays complete in a narrow dock. Follows the layout direction
-/// of the language.
+/// Places widgets in lines that wrap like text, so that a narrow dock shows a whole toolbar. Follows the layout
+/// direction of the language.
 class FlowLayout : public QLayout {
 public:
     explicit FlowLayout(QWidget* parent = nullptr);
     ~FlowLayout() override;
 
-    /// Adds a control with its label before it, in a widget of their own.
+    /// Adds a control with a label before it. One widget contains both, so that they stay together.
     QWidget* addLabelled(const QString& text, QWidget* control);
-    /// Adds a control that takes the room that is left in its line.
+    /// Adds a control that fills the remaining width of its line.
     void addStretched(QWidget* control);
     void addItem(QLayoutItem* item) override { items_.append(item); }
     int count() const override { return static_cast<int>(items_.size()); }

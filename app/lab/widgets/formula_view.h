@@ -4,14 +4,14 @@
 
 namespace attn {
 
-/// A typeset formula in the colour of text, as tall as it needs to be.
+/// A typeset formula in the colour of text. Its height fits the formula.
 class FormulaView : public QWidget {
     Q_OBJECT
 
 public:
     explicit FormulaView(QWidget* parent = nullptr);
 
-    /// @param text as Formula reads it; screen readers read it too  @param hasVectors see Formula
+    /// @param text as for Formula; screen readers read it too  @param hasVectors as for Formula
     void setText(const QString& text, bool hasVectors = true);
 
     QSize sizeHint() const override;

@@ -74,7 +74,7 @@ void GeneratedText::append(QTextCursor& cursor, const TokenInfo& token) {
         format.setBackground(colour);
     }
     QString text = QString::fromStdString(token.written);
-    // A line separator is one character and keeps the paragraph: token positions stay simple.
+    // A line separator is one character and stays in the paragraph, so that token positions are simple.
     text.replace('\n', QChar::LineSeparator).remove('\r');
     if (const auto mode = words_.add(text); mode != wordWrapMode()) setWordWrapMode(mode);
     cursor.insertText(text, format);

@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// Shows the sequence as running text, in any script and direction. The background of a generated token is stronger the
-/// more probable it was; tokens of the prompt have none. A click on a token asks to continue from there.
+/// Shows the sequence as running text, in any script and direction. The more probable a generated token was, the
+/// stronger its background; tokens of the prompt have none. A click on a token asks to continue from there.
 class GeneratedText : public QTextEdit {
     Q_OBJECT
 
@@ -23,19 +23,20 @@ public:
     void setShade(const QColor& shade);
     /// Highlights the token under the pointer anywhere in the window; -1: none.
     void setHighlighted(int index);
-    /// Sets the sentence of tooltips that says what a click does; empty: nothing.
+    /// Sets the sentence in tool tips about the effect of a click; empty: none.
     void setClickHelp(const QString& help) { clickHelp_ = help; }
     int count() const { return static_cast<int>(tokens_.size()); }
     /// The token under a point of the viewport, or -1.
     int tokenAt(const QPoint& position) const;
-    /// @return the rectangle of a token's first character in the viewport; very narrow where writing directions meet
+    /// @return the rectangle of a token's first character in the viewport; very narrow where two writing directions
+    /// meet
     QRect tokenRect(int index) const;
 
-    QSize sizeHint() const override; ///< small: the layout gives it the space that is left
+    QSize sizeHint() const override; ///< small, because the layout gives it the remaining space
 
 signals:
     void tokenClicked(int index);
-    void tokenHovered(int index); ///< -1: the pointer has left
+    void tokenHovered(int index); ///< -1 when the pointer leaves
 
 protected:
     void mouseMoveEvent(QMouseEvent* event) override;

@@ -7,7 +7,7 @@
 
 namespace attn {
 
-/// A label in one of the larger sizes, which follows the text size of the program.
+/// A label in one of the larger sizes. It follows the program's text size.
 class Heading : public QLabel {
     Q_OBJECT
 

@@ -121,7 +121,8 @@ void HeadsGrid::paintCell(QPainter& painter, int layer, int head) const {
         const bool isChange = showsChange();
         const float* values =
             shown().data() + static_cast<size_t>(layer * heads_ + head) * static_cast<size_t>(rows_->keys);
-        // One stripe per key, or per pixel where keys are narrower. A pixel shows its strongest key: no peak is lost.
+        // One stripe per key, or per pixel if keys are narrower. So that no peak is lost, a pixel shows its strongest
+        // key.
         const int count = std::min(rows_->keys, stripes.width());
         for (int i = 0; i < count; ++i) {
             const int begin = static_cast<int>(static_cast<int64_t>(i) * rows_->keys / count);

@@ -12,24 +12,24 @@
 
 namespace attn {
 
-/// Shows all heads: layers down, heads across. Each cell shows where the newest token looks (one stripe per key, oldest
-/// at the left); the bar below is the head's gate. Arrow keys choose a head, Space closes or opens its gate, plus and
-/// minus change it.
+/// Shows all heads: layers down, heads across. Each cell shows the attention of the newest token (one stripe per key,
+/// the oldest at the left); the bar below is the head's gate. Arrow keys choose a head, Space closes or opens its gate,
+/// plus and minus change it.
 class HeadsGrid : public QAbstractScrollArea {
     Q_OBJECT
 
 public:
     explicit HeadsGrid(QWidget* parent = nullptr);
 
-    /// @param before rows of the original run. If not null, the difference is drawn: red is more, blue is less.
+    /// @param before rows of the original run; if set, the grid shows the difference: red is more, blue is less
     void setRows(std::shared_ptr<const NewestRows> rows, const std::shared_ptr<const NewestRows>& before = nullptr);
-    /// @param gates the share of its output that each head keeps; a head that is not listed keeps all of it
+    /// @param gates the fraction of its output that each head keeps; heads that are not listed keep all of it
     void setGates(std::map<std::pair<int, int>, float> gates, int layers, int heads);
     void setHue(const QColor& hue);
     void select(int layer, int head); ///< and scrolls to it
 
     bool showsChange() const { return !change_.empty(); }
-    /// @return the weights that are drawn, or their difference  @pre setRows() has set rows
+    /// @return the weights in the grid, or their differences  @pre setRows() has set rows
     const std::vector<float>& shown() const { return showsChange() ? change_ : rows_->values; }
 
     /// The names of the rows: "L2".
@@ -57,13 +57,13 @@ protected:
 
 private:
     void layOut();
-    void say(); ///< tells screen readers the selected head
+    void say(); ///< tells screen readers which head is selected
     void paintCell(QPainter& painter, int layer, int head) const;
     bool cellAt(const QPoint& position, int& layer, int& head) const;
     void choose(int layer, int head);
 
     std::shared_ptr<const NewestRows> rows_, before_;
-    std::vector<float> change_; ///< shaped like the rows' values; empty: no difference is shown
+    std::vector<float> change_; ///< shaped like the rows' values; empty if no difference is shown
     std::map<std::pair<int, int>, float> gates_;
     QColor hue_ = QColor(230, 120, 30);
     QString siteLabel(int site) const;

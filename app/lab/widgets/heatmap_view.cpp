@@ -36,7 +36,7 @@ void HeatmapView::setTile(std::shared_ptr<const PatternTile> tile, int queries, 
     if (!isSameSize) {
         figure_.queryCount = queries;
         figure_.keyCount = keys;
-        // A zoomed window stays on its tokens as long as they exist.
+        // A zoomed window shows the same tokens as long as they exist.
         if (!figure_.window.isNull() && !figure_.wholeWindow().contains(figure_.window)) figure_.window = {};
         for (std::optional<Cell>* cell : {&figure_.selected, &figure_.hovered})
             if (*cell && ((*cell)->query >= queries || (*cell)->key >= keys)) cell->reset();
@@ -60,7 +60,7 @@ void HeatmapView::setTitle(const QString& title) {
 }
 
 void HeatmapView::setTheme(const FigureTheme& theme) {
-    figure_.setLabels(figure_.queryLabels(), figure_.keyLabels()); // their widths depend on the font
+    figure_.setLabels(figure_.queryLabels(), figure_.keyLabels()); // label widths depend on the font
     FigureView::setTheme(theme);
 }
 
@@ -99,7 +99,8 @@ void HeatmapView::zoomAt(const QPointF& point, double factor) {
     const double all = figure_.wholeWindow().width();
     const double size = std::clamp(before.width() / factor, std::min(kFewestTokens, all), all);
     figure_.window = QRectF(anchor.x() - size / 2, anchor.y() - size / 2, size, size);
-    // The plot itself may change with the zoom (flat labels take less height): the anchor is placed in the new one.
+    // The plot may change with the zoom, because flat labels need less height. The anchor keeps its place in the new
+    // plot.
     const HeatmapFigure::Layout next = figureLayout();
     figure_.window = before.width() < all ? before : QRectF();
     const QPointF part((inside.x() - next.plot.left()) / next.plot.width(),

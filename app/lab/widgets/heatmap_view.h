@@ -5,8 +5,8 @@
 
 namespace attn {
 
-/// Shows the pattern of one head. The wheel zooms at the cursor, dragging moves the heatmap, a double click shows all
-/// of it again. Arrow keys move the selected cell, Return opens it, plus and minus zoom, Home shows all.
+/// Shows the pattern of one head. The wheel zooms at the cursor, dragging moves the heatmap, and a double click shows
+/// all of it again. Arrow keys move the selected cell, Return opens it, plus and minus zoom, Home shows all.
 class HeatmapView : public FigureView<HeatmapFigure> {
     Q_OBJECT
 
@@ -25,7 +25,7 @@ public:
     void setSelected(std::optional<Cell> cell);
     /// Marks the row and column of a token that is under the pointer in another view; -1: none.
     void setLinkedToken(int token) { change(figure_.linkedToken, token); }
-    /// Sets the text that is shown while there is no tile.
+    /// Sets the text for the time when there is no tile.
     void setEmptyText(const QString& text) {
         change(emptyText_, text);
         say();
@@ -63,7 +63,7 @@ private:
     void hover(const QPointF& point);
     void moveSelection(int queries, int keys);
     QString describe(const Cell& cell) const;
-    /// Tells screen readers the chosen cell, or the tokens.
+    /// Tells screen readers the chosen cell, or else the tokens.
     void say();
 
     QString emptyText_;

@@ -10,8 +10,8 @@
 namespace attn {
 namespace {
 
-/// A list that drops down as wide as its widest entry. It measures its entries when it opens: a change of the font
-/// would otherwise lay out the sentences of every closed list.
+/// A drop-down list as wide as its widest entry. It measures its entries when it opens. Otherwise a change of the font
+/// would lay out the sentences of every closed list.
 class IdeaList : public QListView {
 public:
     IdeaList() {

@@ -136,7 +136,7 @@ void InputControls::setSetup(const PlaygroundSetup& setup) {
     for (const auto& [controls, params] : std::initializer_list<std::pair<ParamControls*, std::span<const Param>>>{
              {tokens_, kTokens}, {part_, kPart}, {layer_, kLayer}, {grid_, kGrid}, {numbers_, kNumbers}})
         for (const Param& param : params) controls->setValue(param.id, valueOf(setup, param.id));
-    // A file is in the list while it is in use.
+    // The list contains a file only while it is in use.
     const int files = picture_->count() - static_cast<int>(builtInPictures().size()) - 1;
     for (int i = 0; i < files; ++i) picture_->removeItem(static_cast<int>(builtInPictures().size()));
     if (picture_->findData(setup.input.picture) < 0)
@@ -189,7 +189,7 @@ PlaygroundSetup InputControls::completed(PlaygroundSetup setup) {
 }
 
 bool InputControls::isOwn(const AttentionSpec& spec, AttentionSpec own) {
-    if (own.part(Slot::Score).dotScale) own.reset(Slot::Score); // its queries carry the scale: see SiteInputs
+    if (own.part(Slot::Score).dotScale) own.reset(Slot::Score); // its queries already contain the scale: see SiteInputs
     return spec.mask == own.mask &&
            std::ranges::all_of(kSpecSlots, [&](Slot slot) { return spec.parts.at(slot) == own.parts.at(slot); });
 }

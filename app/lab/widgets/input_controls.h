@@ -13,8 +13,8 @@ namespace attn {
 class ParamControls;
 struct Snapshot;
 
-/// Controls that choose where queries, keys and values come from: random numbers, a sentence in one layer of the open
-/// model, or the patches of a picture.
+/// Chooses the queries, keys and values: random numbers, a sentence in one layer of the open model, or the patches of a
+/// picture.
 class InputControls : public QWidget {
     Q_OBJECT
 
@@ -26,17 +26,17 @@ public:
     void setSnapshot(const Snapshot& snapshot);
 
     static constexpr int kMostTokens = 256, kMostDoublings = 6;
-    /// @return the setup with the tokens and the window that result from its choice of random numbers
+    /// @return the setup with the tokens and the window that follow from its choice of random numbers
     static PlaygroundSetup completed(PlaygroundSetup setup);
     /// @return the setup of a session file, limited to valid values
     static PlaygroundSetup restored(const QJsonObject& view, PlaygroundSetup first);
-    /// Whether a spec that is given the queries, keys and values of a model's layer is that layer's own attention. The
-    /// block around it plays no part.
+    /// Whether a spec, applied to the queries, keys and values of a model's layer, is the attention of that layer.
+    /// Ignores the block around it.
     static bool isOwn(const AttentionSpec& spec, AttentionSpec own);
     static QJsonObject saved(const PlaygroundSetup& setup);
 
 signals:
-    /// @param what the setting that was changed, for undo
+    /// @param what the changed setting, for undo
     void changed(const attn::PlaygroundSetup& setup, const QString& what);
 
 private:

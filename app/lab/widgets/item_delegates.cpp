@@ -50,7 +50,7 @@ void ProbabilityDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     QColor fill = colour_;
     fill.setAlpha(150);
     painter->fillRect(bar, fill);
-    // The number sits above bar and ground alike, so it takes the text colour, never the bar's.
+    // The number lies over the bar and the background, so it has the text colour and never the bar's.
     const QVariant foreground = index.data(Qt::ForegroundRole);
     painter->setPen(isSelected             ? option.palette.color(QPalette::HighlightedText)
                     : foreground.isValid() ? foreground.value<QBrush>().color()

@@ -4,8 +4,8 @@
 
 namespace attn {
 
-/// Draws an answer token by token. Wrong tokens have a red background and are underlined, which also helps readers who
-/// do not see the colour.
+/// Draws an answer token by token. Wrong tokens have a red background and are underlined, for readers who cannot see
+/// the colour.
 class AnswerDelegate : public QStyledItemDelegate {
     Q_OBJECT
 

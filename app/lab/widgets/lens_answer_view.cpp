@@ -67,7 +67,7 @@ void LensAnswerView::setAnswer(LensAnswer answer, bool isChange) {
     matrix_->setVisible(!answer_.matrix.isEmpty());
     bars_->setVisible(!answer_.bars.isEmpty());
     table_->setVisible(!answer_.rows.empty());
-    // If a new reading moved the matrix, a double click would end on another cell.
+    // A double click must not end on another cell, so a new reading must not move the matrix.
     const bool canPoint = !answer_.matrix.isEmpty() || !answer_.bars.isEmpty();
     reading_->setMinimumHeight(canPoint ? reading_->fontMetrics().lineSpacing() * (isChange ? 3 : 2) : 0);
     matrix_->setFigure(answer_.matrix);
@@ -81,7 +81,7 @@ void LensAnswerView::setAnswer(LensAnswer answer, bool isChange) {
         auto* item = new QTreeWidgetItem(table_, row);
         for (int column = 0; column < row.size(); ++column) item->setToolTip(column, row[column]);
     }
-    // The first column holds short names; the others share the rest.
+    // The first column holds short names. The others share the remaining width.
     for (int column = 0; column < answer_.columns.size(); ++column)
         table_->header()->setSectionResizeMode(column,
                                                column == 0 ? QHeaderView::ResizeToContents : QHeaderView::Stretch);
@@ -109,7 +109,7 @@ ExportNumbers LensAnswerView::numbers() const {
     LensFigure figure;
     figure.answer = answer_;
     ExportNumbers numbers = numbersOf(figure);
-    if (answer_.matrix.isEmpty() && answer_.bars.isEmpty()) numbers.arrays = nullptr; // a table has none
+    if (answer_.matrix.isEmpty() && answer_.bars.isEmpty()) numbers.arrays = nullptr; // a table has no arrays
     return numbers;
 }
 

@@ -25,8 +25,8 @@ public:
     /// @param isChange whether activating a cell adds a change to the model
     void setAnswer(LensAnswer answer, bool isChange);
     const LensAnswer& answer() const { return answer_; }
-    void setNotice(const QString& notice); ///< in front of the summary of every answer; empty: none
-    void setWaiting(const QString& text);  ///< the text that is shown while there is no result
+    void setNotice(const QString& notice); ///< shown before the summary of every answer; empty: none
+    void setWaiting(const QString& text);  ///< shown while there is no result
     void setTheme(const FigureTheme& theme);
     /// Inserts a widget of a panel between the summary and the figures.
     void insert(QWidget* widget, int stretch);

@@ -21,7 +21,7 @@ void LimitedEditor::showText(const QString& text) {
     setPlainText(text);
 }
 
-/// A file goes on to the window, which opens it: its address is no text that anybody means to write.
+/// Passes a file on to the window, which opens it. Nobody means to write its address as text.
 bool LimitedEditor::canInsertFromMimeData(const QMimeData* source) const {
     const QList<QUrl> addresses = source->urls();
     return !std::ranges::any_of(addresses, &QUrl::isLocalFile) && QPlainTextEdit::canInsertFromMimeData(source);

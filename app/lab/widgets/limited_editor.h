@@ -4,21 +4,21 @@
 
 namespace attn {
 
-/// An editor of plain text that refuses to paste more than it can lay out at once.
+/// An editor of plain text that refuses to paste more than it can lay out quickly.
 class LimitedEditor : public QPlainTextEdit {
     Q_OBJECT
 
 public:
-    /// @param most characters that the editor takes
+    /// @param most the largest number of characters
     explicit LimitedEditor(int most, QWidget* parent = nullptr);
 
     /// Replaces the text. Unlike setPlainText(), it stays fast for text without spaces.
     void showText(const QString& text);
-    /// Why a text of this length is too long; empty: it is not.
+    /// A sentence if a text of this length is too long; otherwise empty.
     QString objectionTo(qsizetype length) const;
 
 signals:
-    /// A paste or a drop was refused; the text is as before. @param why a sentence
+    /// A paste or a drop was refused and changed nothing. @param why a sentence
     void refused(const QString& why);
 
 protected:

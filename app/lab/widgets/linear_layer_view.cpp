@@ -18,7 +18,7 @@ namespace {
 constexpr std::array kNames{"linear.dynamic",      "linear.static",        "linear.dynamicChange",
                             "linear.staticChange", "linear.dynamicOutput", "linear.staticOutput"};
 
-/// Whether two answers show the same layers, perhaps with another input.
+/// Whether two queries ask for the same layers, possibly with different inputs.
 bool showSameLayers(const PlaygroundQuery& a, const PlaygroundQuery& b) {
     return a.spec == b.spec && a.seed == b.seed && a.width == b.width && a.other == b.other;
 }
@@ -27,7 +27,7 @@ bool haveSameInput(const PlaygroundQuery& a, const PlaygroundQuery& b) {
            a.keys == b.keys;
 }
 
-/// now - before for the cells that both have. @return rows, columns, values
+/// The figure of now - before, for the cells that both have.
 MatrixFigure changeFigure(const PlaygroundMap& now, const PlaygroundMap& before, int head) {
     MatrixFigure figure;
     const int64_t rows = std::min(now.rows, before.rows), columns = std::min(now.columns, before.columns);

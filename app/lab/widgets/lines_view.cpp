@@ -23,7 +23,7 @@ void LinesView::setFigure(LinesFigure figure) {
     update();
 }
 
-/// Screen readers hear the values at the place that is pointed at.
+/// Tells screen readers the values at the place under the pointer.
 void LinesView::describe() {
     const QString reading = this->reading();
     if (figure_.isEmpty())

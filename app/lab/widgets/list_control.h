@@ -12,14 +12,14 @@ class QLineEdit;
 
 namespace attn {
 
-/// A line for a list of numbers that a Param describes, such as "2 0 2".
+/// A line of text for a list of numbers that a Param describes, such as "2 0 2".
 class ListControl : public QWidget {
     Q_OBJECT
 
 public:
     explicit ListControl(const Param& param, QWidget* parent = nullptr);
 
-    /// Shows a list without emitting listChanged(). A line that already means it stays as it was typed.
+    /// Shows a list without emitting listChanged(). A typed line with the same meaning stays unchanged.
     void setList(std::span<const double> list);
 
 signals:

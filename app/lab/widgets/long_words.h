@@ -5,8 +5,8 @@
 
 namespace attn {
 
-/// How an editor breaks lines. Qt takes time that grows with the square of a word's length to find a place between
-/// words, so text with a very long word may break anywhere.
+/// The mode in which an editor breaks lines. Qt searches a break between words in time quadratic in a word's length, so
+/// a text with a very long word may break anywhere.
 class LongWords {
 public:
     /// Reads more of the text. @return the mode for the text so far
@@ -19,7 +19,7 @@ public:
     }
 
 private:
-    static constexpr int kLong = 1000; ///< characters; no word of a language is longer
+    static constexpr int kLong = 1000; ///< characters; words of languages are shorter
     int length_ = 0;
     bool isLong_ = false;
 };

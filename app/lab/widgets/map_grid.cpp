@@ -31,7 +31,7 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
     }
     for (size_t i = 0; i < names.size(); ++i) {
         views_[i]->setFigure(mapFigure(snapshot->maps[i], snapshot->query.spec, head, plane, labels_));
-        // Small maps cut the note off.
+        // Small maps truncate the note.
         views_[i]->setToolTip(
             tr("%1\nDouble-click to enlarge this heatmap, or to show all of them again.\nComputed in %2 ms on %3")
                 .arg(views_[i]->figure().note)
@@ -41,11 +41,11 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
     }
     count_ = names.size();
     alignCells();
-    if (names == names_) { // the numbers under the pointer have changed
+    if (names == names_) { // only the numbers under the pointer have changed
         if (lastUsed_ && lastUsed_->figure().hovered) point(lastUsed_, lastUsed_->figure().hovered);
         return;
     }
-    // Another attention: the enlarged map may not exist any more.
+    // Another attention may lack the enlarged map.
     names_ = std::move(names);
     enlarged_ = nullptr;
     lastUsed_ = nullptr;

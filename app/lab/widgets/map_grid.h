@@ -9,7 +9,7 @@ class QGridLayout;
 
 namespace attn {
 
-/// Shows the maps of an attention side by side, with cells of one size, if they fit. A double click enlarges a map, or
+/// Shows the maps of an attention side by side, with cells of one size if they fit. A double click enlarges a map, or
 /// shows all maps again.
 class MapGrid : public QWidget {
     Q_OBJECT
@@ -23,7 +23,7 @@ public:
     /// Sets the token labels on the axes of the maps that are shown next; empty: no labels.
     void setLabels(std::vector<QString> labels) { labels_ = std::move(labels); }
 
-    /// @return the enlarged or last used map, else the pattern, else the first map; null: there are no maps
+    /// @return the enlarged or last used map, otherwise the pattern, otherwise the first map; null if there are no maps
     const MatrixView* current() const;
 
 protected:
@@ -32,18 +32,18 @@ protected:
 signals:
     /// @param text the reading of the cell under the pointer; empty: no cell
     void readingChanged(const QString& text);
-    /// @param row under the pointer in any map; none: the pointer has left
+    /// @param row under the pointer in any map; none when the pointer leaves
     void rowPointed(std::optional<int> row);
 
 private:
     std::vector<QString> labels_;
     void arrange();
-    void alignCells(); ///< makes them as large as the smallest, but wide maps as small as they need
+    void alignCells(); ///< gives all maps the smallest cell size, and wide maps only the size that they need
     void point(const MatrixView* from, const std::optional<MatrixCell>& cell);
 
     QGridLayout* grid_;
-    std::vector<MatrixView*> views_; ///< also those that are not in use now
-    size_t count_ = 0;               ///< how many are in use
+    std::vector<MatrixView*> views_; ///< all views, including unused ones
+    size_t count_ = 0;               ///< number of views in use
     const MatrixView *enlarged_ = nullptr, *lastUsed_ = nullptr;
     std::vector<std::string> names_;
     FigureTheme theme_ = FigureTheme::light();

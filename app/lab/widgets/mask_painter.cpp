@@ -153,7 +153,7 @@ void MaskPainter::drawMask() {
             cellsOf.row({.queries = tokens, .keys = tokens}, i, row);
             for (int64_t j = 0; j < tokens; ++j) cells.push_back(row.test(j) ? 1.0f : 0.0f);
         }
-    } catch (const Error&) { // no mask of this size: the run shows why, and painting starts from an empty mask
+    } catch (const Error&) { // no mask of this size: the run reports the reason, and painting starts from an empty mask
         cells.assign(static_cast<size_t>(tokens * tokens), 0.0f);
     }
     canvas_->setCells(static_cast<int>(tokens), std::move(cells));
@@ -204,14 +204,15 @@ void MaskPainter::showReach() {
 }
 
 QJsonArray MaskPainter::saveReach() const {
-    const bool isLast = token_->value() == token_->maximum(); // also of another number of tokens
+    const bool isLast = token_->value() == token_->maximum(); // then for any number of tokens
     return {isLast ? -1 : token_->value(), layers_->value()};
 }
 
 void MaskPainter::restoreReach(const QJsonArray& reach) {
     if (reach.size() != 2) return;
     const int token = reach[0].toInt();
-    token_->setMaximum(std::max({token_->maximum(), static_cast<int>(tokens_) - 1, token})); // it may not be drawn yet
+    token_->setMaximum(
+        std::max({token_->maximum(), static_cast<int>(tokens_) - 1, token})); // the token may not be drawn yet
     token_->setValue(token < 0 ? token_->maximum() : token);
     layers_->setValue(reach[1].toInt());
 }

@@ -13,7 +13,7 @@ class QSpinBox;
 
 namespace attn {
 
-/// A mask to paint on: the mouse sets and clears cells. Space toggles the cell that the arrow keys have chosen.
+/// A mask to paint on: the mouse sets and clears cells. Space toggles the cell that was chosen with the arrow keys.
 class MaskCanvas : public MatrixView {
     Q_OBJECT
 
@@ -21,7 +21,7 @@ public:
     enum class Tool { Paint, Erase, FillRectangle, ClearRectangle };
 
     explicit MaskCanvas(QWidget* parent = nullptr);
-    /// @param cells [tokens, tokens]: 1 where the query sees the key
+    /// @param cells [tokens, tokens]: 1 if the query sees the key
     void setCells(int tokens, std::vector<float> cells);
     void setTool(Tool tool) { tool_ = tool; }
     void setSymmetric(bool on) { isSymmetric_ = on; }
@@ -44,12 +44,12 @@ private:
 
     int tokens_ = 0;
     std::vector<float> cells_, before_;
-    std::optional<MatrixCell> from_; ///< of the stroke under way
+    std::optional<MatrixCell> from_; ///< the last cell of the current stroke
     Tool tool_ = Tool::Paint;
     bool isSymmetric_ = false;
 };
 
-/// Lets a person paint over any mask, and shows which tokens can reach a token within a number of layers.
+/// Lets a user paint over any mask, and shows which tokens can reach a token within a number of layers.
 class MaskPainter : public QWidget {
     Q_OBJECT
 
@@ -58,7 +58,7 @@ public:
 
     void setMask(const MaskExpression& mask, int64_t tokens);
     void setTheme(const FigureTheme& theme);
-    /// The token whose sources are traced (-1: the last one) and the number of layers, for session files and lessons.
+    /// The token whose sources are shown (-1: the last one) and the number of layers, for session files and lessons.
     QJsonArray saveReach() const;
     void restoreReach(const QJsonArray& reach);
 

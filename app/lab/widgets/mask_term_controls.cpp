@@ -39,7 +39,7 @@ std::vector<MaskTermControls::Term> MaskTermControls::termsOf(const std::string&
         if (term.values.size() != (*part)->params.size()) continue;
         for (size_t i = 0; i < term.values.size(); ++i) {
             Param param = (*part)->params[i];
-            // A slider up to the longest sequence that a mask supports would move in steps of thousands.
+            // If a slider reached the longest supported sequence, it would move in steps of thousands.
             if (param.maximum > longest && param.id != "seed")
                 param.maximum = std::max({longest, term.values[i], param.minimum});
             term.params.push_back(param);
@@ -68,7 +68,7 @@ void MaskTermControls::setMask(const MaskExpression& mask, double longest) {
         terms_ = std::move(terms);
         return;
     }
-    // One of them may be handling a drag: delete them after it returns.
+    // One of them may be handling a drag, so they are deleted later.
     for (QObject* child : children())
         if (auto* widget = qobject_cast<QWidget*>(child)) {
             widget->hide();

@@ -12,14 +12,14 @@ namespace attn {
 
 class ParamControls;
 
-/// Sliders for the numbers in a mask's expression, term by term: a window can be set by dragging.
+/// Sliders for the numbers in a mask's expression, term by term. For example, dragging sets a window.
 class MaskTermControls : public QWidget {
     Q_OBJECT
 
 public:
     explicit MaskTermControls(QWidget* parent = nullptr);
 
-    /// @param longest the upper end of sliders whose numbers are limited only by the length of the sequence
+    /// @param longest the upper end of sliders for numbers that only the length of the sequence limits
     void setMask(const MaskExpression& mask, double longest);
 
 signals:

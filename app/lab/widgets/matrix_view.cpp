@@ -29,7 +29,7 @@ void MatrixView::setFigure(MatrixFigure figure) {
     update();
 }
 
-/// Screen readers hear the cell under the pointer or the chosen one, with its value.
+/// Tells screen readers the cell under the pointer, or else the chosen one, with its value.
 void MatrixView::describe() {
     const auto cell = figure_.hovered ? figure_.hovered : figure_.selected;
     const QString whole = !figure_.note.isEmpty() ? figure_.note
@@ -50,7 +50,7 @@ void MatrixView::setLinked(std::optional<MatrixCell> cell) {
     describe();
 }
 
-/// The tool tip of a cell is its reading, above what the tool tip of the whole says.
+/// The tool tip of a cell is its reading, followed by the tool tip of the whole view.
 bool MatrixView::event(QEvent* event) {
     const auto textAt = [this](const QPoint& point) {
         const auto cell = figure_.cellAt(point, figureLayout());

@@ -12,20 +12,20 @@ class MatrixView : public FigureView<MatrixFigure> {
 public:
     explicit MatrixView(QWidget* parent = nullptr);
 
-    /// Shows a figure. The marked and selected cells stay if the new matrix has them.
+    /// Shows a figure. Keeps the marked and selected cells if the new matrix contains them.
     void setFigure(MatrixFigure figure);
     void setSelected(std::optional<MatrixCell> cell);
-    /// Limits the size of the cells, until another figure comes.
+    /// Limits the size of the cells until the next figure.
     void setLargestCell(double pixels) { change(figure_.largestCell, pixels); }
     /// Marks a cell that is under the pointer in another view.
     void setLinked(std::optional<MatrixCell> cell);
 
 signals:
-    /// @param cell none: the pointer has left
+    /// @param cell none when the pointer leaves
     void pointedAt(const std::optional<attn::MatrixCell>& cell);
     /// A cell was chosen by a click or the arrow keys.
     void chosen(const attn::MatrixCell& cell);
-    /// A double click, or Return, has activated the current cell.
+    /// A double click or Return activated the current cell.
     void activated();
 
 protected:

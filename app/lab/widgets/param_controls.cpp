@@ -24,7 +24,7 @@ QString text(std::string_view view) { return QCoreApplication::translate("attn::
 
 double slidesTo(const Param& param) { return param.usualMaximum != 0 ? param.usualMaximum : param.maximum; }
 
-/// Those of a number beside a slider; one alone shows what it has.
+/// The decimals of a number beside a slider. A number without a slider shows all its digits.
 int decimalsFor(const Param& param) {
     if (param.kind != Param::Kind::Real || !ParamControls::hasSlider(param)) return 0;
     return std::clamp(static_cast<int>(std::ceil(-std::log10(param.step) - 1e-9)), 1, 6);

@@ -14,8 +14,8 @@ class QSlider;
 
 namespace attn {
 
-/// Controls generated from Params: a check box for a toggle, a slider and a number for the rest. Where a slider would
-/// be too coarse (seeds), there is only a number.
+/// Controls generated from Params: a check box for a toggle, a slider and a number for others. If a slider would be too
+/// coarse (as for seeds), there is only a number.
 class ParamControls : public QWidget {
     Q_OBJECT
 
@@ -25,14 +25,14 @@ public:
     double value(std::string_view id) const;
     /// Shows a value without emitting valueChanged().
     void setValue(std::string_view id, double value);
-    /// Moves the upper end of a number's range without emitting valueChanged().
-    /// @pre hasSlider() says the same of the parameter with this maximum
+    /// Sets the upper end of a number's range without emitting valueChanged().
+    /// @pre the new maximum does not change hasSlider()
     void setMaximum(std::string_view id, double maximum);
-    /// Whether a parameter has so few values that a slider is fine enough.
+    /// Whether a parameter has few enough values for a slider.
     static bool hasSlider(const Param& param);
     /// Shows or hides a control.
     void setShown(std::string_view id, bool on);
-    /// Enables a control, or greys it because it has no effect now.
+    /// Enables a control, or disables it because it has no effect now.
     void setUsable(std::string_view id, bool on);
 
 signals:

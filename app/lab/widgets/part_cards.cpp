@@ -28,7 +28,7 @@ namespace attn {
 namespace {
 
 constexpr int kPartRole = Qt::UserRole, kRuleRole = Qt::UserRole + 1;
-constexpr int64_t kRuleRows = 32; ///< of the matrix that a rule draws for its card
+constexpr int64_t kRuleRows = 32; ///< rows of the matrix on the card of a rule
 constexpr int64_t kTokens = 64;
 
 /// Puts a part into a composition.
@@ -48,11 +48,11 @@ AttentionSpec mended(AttentionSpec spec) {
     }
 }
 
-/// @return a valid composition with this part and otherwise defaults, changed where the part requires it
+/// @return a valid composition with this part and otherwise defaults, changed if the part requires it
 AttentionSpec specOfCard(const Part& part) {
     AttentionSpec spec;
     put(spec, part);
-    if (isOfBlock(part)) { // the map comes from a model with ordinary attention
+    if (isOfBlock(part)) { // the map is made by a model with ordinary attention
         setHeads(spec, {4, 4});
         spec.mask = MaskExpression::causal();
     }
@@ -60,7 +60,7 @@ AttentionSpec specOfCard(const Part& part) {
     return mended(std::move(spec));
 }
 
-/// The names of what a composition without the part of a slot shows.
+/// The names of the maps of a composition without the part of a slot.
 std::vector<std::string> shownWithout(Slot slot, AttentionSpec spec) {
     if (slot == Slot::Mask)
         spec.mask = {};
@@ -73,12 +73,11 @@ std::vector<std::string> shownWithout(Slot slot, AttentionSpec spec) {
     return names;
 }
 
-/// @return the map that shows this part: what the same composition without it does not show; else what the part is
-/// there
-///         to make (a mask, scores, an output), or the pattern; null: none
+/// @return the map that shows this part: a map that the composition without the part does not have, or else the map
+/// that the part produces (a mask, scores, an output), or the pattern; null: none
 const PlaygroundMap* pictureOf(const Part& part, const PlaygroundSnapshot& snapshot) {
     const auto& maps = snapshot.maps;
-    if (isOfBlock(part)) { // the last one: of a norm, its output
+    if (isOfBlock(part)) { // the last map; of a norm, its output
         const std::string own = std::string(nameOf(part.slot)) + '.';
         const auto found = std::ranges::find_if(maps.rbegin(), maps.rend(),
                                                 [&](const PlaygroundMap& map) { return map.name.starts_with(own); });
@@ -122,8 +121,8 @@ QString findingText(std::string_view claim, std::string_view result, std::string
            QStringLiteral("<p><code>%1</code></p>").arg(fromEngine(command).toHtmlEscaped());
 }
 
-/// What to train with a part: its card's composition, made causal where nothing is masked and the part allows it, so
-/// that the task of the slot shows the part. An encoder gets positions.
+/// The composition in which to train a part: that of its card, made causal if nothing is masked and the part allows it,
+/// so that the slot's task demonstrates the part. An encoder gets positions.
 AttentionSpec trainedSpec(const Part& part) {
     if (!part.whole.empty()) return AttentionSpec::parse(part.whole);
     const AttentionSpec shown = specOfCard(part);
@@ -138,7 +137,7 @@ AttentionSpec trainedSpec(const Part& part) {
     return check(placed).empty() ? placed : shown;
 }
 
-/// How to train a model with a part, or why that is not possible.
+/// How to train a model with a part, or the reason why that is not possible.
 QString trainingText(const Part& part) {
     const Recipe recipe = suggestedRecipe(trainedSpec(part), part.slot);
     if (const auto problem = attentionProblem(recipe.architecture))
@@ -169,7 +168,7 @@ QString detailText(const Initialisation& rule) {
            PartCards::tr("<p><b>To train with it:</b> <code>--init %1</code></p>").arg(fromEngine(rule.id));
 }
 
-/// A matrix that the rule draws for a model of two layers, before it writes to the residual stream.
+/// A matrix that the rule draws for a model of two layers. The matrix does not write to the residual stream.
 MatrixFigure pictureOf(const Initialisation& rule) {
     MatrixFigure figure;
     figure.setMatrix(kRuleRows, 2 * kRuleRows,
@@ -199,7 +198,7 @@ template <class Described>
 void PartCards::addCard(QTreeWidgetItem* group, const Described& described, int role, const QString& kind) {
     const QString title = fromEngine(described.title);
     auto* item = new QTreeWidgetItem(group, {title});
-    item->setToolTip(0, title); // a narrow list cuts it off
+    item->setToolTip(0, title); // shown in full, because a narrow list truncates it
     item->setData(0, role, QVariant::fromValue(static_cast<const void*>(&described)));
     cards_.push_back({title, kind, fromEngine(described.idea), item});
 }
@@ -238,7 +237,7 @@ PartCards::PartCards(QWidget* parent) : QWidget(parent) {
     try_ = helped(new QPushButton(tr("Try this part")), "tryPart",
                   tr("Put this part into the composed attention and see its heatmaps"));
     train_ = identified(new QPushButton, "trainPart");
-    auto* text = identified(new QScrollArea, "partCard"); // a long card is read to its end in a small window
+    auto* text = identified(new QScrollArea, "partCard"); // scrolls, so that a long card can be read in a small window
     text->setWidgetResizable(true);
     text->setFrameShape(QFrame::NoFrame);
     text->setFocusPolicy(Qt::NoFocus);

@@ -20,12 +20,12 @@ class FormulaView;
 struct Initialisation;
 class MatrixView;
 
-/// @return the composition with this part in its slot, and changed where the part requires it; if that cannot keep the
-/// part, the part and otherwise defaults
+/// @return the composition with this part in its slot, changed if the part requires it. If that cannot keep the part,
+/// the part with otherwise defaults
 AttentionSpec specWith(const Part& part, AttentionSpec spec);
 
 /// Shows a reference card for every part of the catalogue: idea, formula, source, cost, caution, and a map that the
-/// part makes from a standard random input. The rules for initial weights have cards too, with a matrix that they draw.
+/// part makes from a standard random input. Rules for initial weights also have cards, with a sample matrix.
 class PartCards : public QWidget {
     Q_OBJECT
 
@@ -38,7 +38,7 @@ public:
     void showPicture(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void setTheme(const FigureTheme& theme);
     const Part* part() const { return part_; } ///< null: the card of a rule for initial weights
-    /// A card as the finder lists it.
+    /// A card in the form in which the finder lists it.
     struct Card {
         QString title, kind, idea; ///< translated
         QTreeWidgetItem* item;     ///< in the list of cards
@@ -48,15 +48,15 @@ public:
 
 signals:
     void queryChanged();
-    /// *Try this part* was pressed for the chosen part.
+    /// The user pressed *Try this part* for the chosen part.
     void tried(const attn::Part* part);
-    /// *Train with this part* was pressed for the chosen part.
+    /// The user pressed *Train with this part* for the chosen part.
     void trainingAsked(const attn::AttentionSpec& spec, attn::Slot slot);
-    /// *Train with this rule* was pressed.
+    /// The user pressed *Train with this rule*.
     void trainingAskedWith(const attn::Recipe& recipe);
 
 private:
-    /// Adds a card to the list, under the heading of a group. @param role of the item that holds what it describes
+    /// Adds a card to the list, in a group. @param role of the item's data that holds the described object
     template <class Described>
     void addCard(QTreeWidgetItem* group, const Described& described, int role, const QString& kind);
     void choose(const Part* part);
@@ -70,7 +70,7 @@ private:
     MatrixView* picture_;
     QPushButton *try_, *train_;
     const Part* part_ = nullptr;
-    const Initialisation* rule_ = nullptr; ///< of the card, if it is not that of a part
+    const Initialisation* rule_ = nullptr; ///< the rule on the card; null if it shows a part
     PlaygroundQuery query_;
 };
 

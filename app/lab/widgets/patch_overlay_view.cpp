@@ -59,7 +59,7 @@ void PatchOverlayView::mousePressEvent(QMouseEvent* event) {
 }
 
 void PatchOverlayView::mouseDoubleClickEvent(QMouseEvent* event) {
-    mousePressEvent(event); // takes back what the first click chose
+    mousePressEvent(event); // undoes the choice of the first click
     if (event->button() == Qt::LeftButton && !hides_) emit activated();
 }
 

@@ -5,8 +5,8 @@
 
 namespace attn {
 
-/// Shows a picture with a heatmap of where a patch looks. Patches are pointed at, clicked, or chosen by the arrow keys.
-/// While patches are being hidden, a drag crosses them instead.
+/// Shows a picture with a heatmap of the attention from a patch. Patches are pointed at, clicked, or chosen with the
+/// arrow keys. While patches are being hidden, a drag crosses them instead.
 class PatchOverlayView : public FigureView<PatchOverlayFigure> {
     Q_OBJECT
 
@@ -19,12 +19,12 @@ public:
     QRectF patchRect(int patch) const;
 
 signals:
-    /// @param patch under the pointer; none: the pointer has left
+    /// @param patch under the pointer; none when the pointer leaves
     void pointedAt(std::optional<int> patch);
     void chosen(int patch);
-    /// A double click, or Return, has activated the picture. Not while patches are being hidden.
+    /// A double click or Return activated the picture. Not emitted while patches are being hidden.
     void activated();
-    /// A drag has reached a patch while hiding. @param isFirst of the drag
+    /// A drag reached a patch while patches are being hidden. @param isFirst whether it is the drag's first patch
     void crossed(int patch, bool isFirst);
     void crossingEnded();
 

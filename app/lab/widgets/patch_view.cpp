@@ -33,7 +33,7 @@ void PatchView::setWeights(std::optional<int> query, std::vector<float> weights)
     update();
 }
 
-/// Screen readers hear where the chosen patch looks most.
+/// Tells screen readers to which patch the chosen one attends most.
 void PatchView::describe() {
     const auto place = [this](int patch) { return tr("patch %1, %2").arg(patch / columns_).arg(patch % columns_); };
     if (!query_ || weights_.empty()) return setAccessibleDescription(toolTip());

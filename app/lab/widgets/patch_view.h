@@ -18,7 +18,7 @@ public:
     explicit PatchView(QWidget* parent = nullptr);
 
     void setPicture(const QImage& picture, int rows, int columns);
-    /// @param query the patch that looks  @param weights one per patch, NaN where hidden; empty: show the plain picture
+    /// @param query the patch that attends  @param weights one per patch, NaN if hidden; empty: show the plain picture
     void setWeights(std::optional<int> query, std::vector<float> weights);
     const std::vector<float>& weights() const { return weights_; }
     std::optional<int> query() const { return query_; }
@@ -29,7 +29,7 @@ public:
     QSize minimumSizeHint() const override { return {96, 96}; }
 
 signals:
-    /// @param patch under the pointer, the new query; none: the pointer has left
+    /// @param patch under the pointer, the new query; none when the pointer leaves
     void pointedAt(std::optional<int> patch);
 
 protected:

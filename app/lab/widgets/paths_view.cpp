@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-/// The maps, with the path that they belong to; the output belongs to both.
+/// The maps with the path that makes each. Both paths make the output.
 struct PathMap {
     const char* name;
     bool ofTiles, ofFormed;

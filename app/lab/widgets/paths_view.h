@@ -17,15 +17,15 @@ class LinesView;
 class MatrixView;
 class PlotGrid;
 
-/// Shows how the fused kernel computes an attention by tiles, and how the formed path does: what each keeps, the bytes
-/// that each moves, and how far their outputs differ. A button computes the output by the other path.
+/// Compares the fused kernel, which works by tiles, with the formed path: the memory and the bytes that each needs, and
+/// the difference of their outputs. A button computes the output by the other path.
 class PathsView : public QWidget {
     Q_OBJECT
 
 public:
     explicit PathsView(QWidget* parent = nullptr);
 
-    /// The path that computes the output now.
+    /// The path that computes the output at present.
     AttentionPath path() const { return path_; }
     /// @param snapshot an answer to a query with path()  @param head the matrix of each map to show
     void showPaths(const std::shared_ptr<const PlaygroundSnapshot>& snapshot, int head);
@@ -33,11 +33,11 @@ public:
     void setLabels(std::vector<QString> labels) { labels_ = std::move(labels); }
     void setTheme(const FigureTheme& theme);
 
-    /// @return the figure that export writes: the map last pointed at, else the bytes
+    /// @return the figure to export: the last map under the pointer, otherwise the bytes
     const Figure& current() const;
 
 signals:
-    /// The path has changed: ask again.
+    /// The path changed: send a new query.
     void queryChanged();
 
 private:

@@ -12,7 +12,7 @@ namespace attn {
 namespace {
 
 constexpr int kSize = 256;
-constexpr int kSamples = 4; ///< of a patch, down and across
+constexpr int kSamples = 4; ///< samples across and down a patch
 
 QImage blank(const QColor& colour) {
     QImage image(kSize, kSize, QImage::Format_RGB32);
@@ -100,7 +100,7 @@ std::shared_ptr<const TokenFeatures> patchFeatures(const QImage& picture, int ro
     const auto count = static_cast<double>(features->values.size());
     for (const float value : features->values) mean += static_cast<double>(value) / count;
     for (const float value : features->values) squares += std::pow(static_cast<double>(value) - mean, 2) / count;
-    const double deviation = squares > 0 ? std::sqrt(squares) : 1; // a picture of one colour
+    const double deviation = squares > 0 ? std::sqrt(squares) : 1; // 0 for a picture of one colour
     for (float& value : features->values) value = static_cast<float>((static_cast<double>(value) - mean) / deviation);
     return features;
 }

@@ -17,7 +17,7 @@ struct BuiltInPicture {
 };
 std::span<const BuiltInPicture> builtInPictures();
 
-/// @return the built-in picture of this name; nothing for other names, which are paths of files
+/// @return the built-in picture with this name; none for other names, which are file paths
 std::optional<QImage> builtInPicture(const QString& name);
 
 /// @return the colours of each patch, row by row, as features with mean 0 and standard deviation 1

@@ -11,22 +11,22 @@ class QTreeWidgetItem;
 
 namespace attn {
 
-/// Makes columns as wide as their contents, and gives the rest to one of them.
+/// Makes columns as wide as their contents. @param widest the column that receives the remaining width
 void fitColumns(QTreeView& table, int widest);
 
-/// The title of a column, and the sentence that its header shows under the pointer.
+/// The title of a column, and the sentence in the tool tip of its header.
 struct ColumnTitle {
     QString title, help;
 };
 /// Titles the columns of a table.
 void titleColumns(QTreeWidget& table, const std::vector<ColumnTitle>& columns);
 
-/// A table of a name and numbers: the first column takes the room that the others leave.
+/// A table of a name and numbers. The first column fills the remaining width.
 QTreeWidget* makePlainTable(const char* id, const QString& name, const QString& help,
                             const std::vector<ColumnTitle>& columns);
-/// Adds a row, with the numbers at the right.
+/// Adds a row, with right-aligned numbers.
 QTreeWidgetItem* addPlainRow(QTreeWidget* table, const QStringList& texts);
-/// The rows as they are on screen, hidden columns too, below a line of headers.
+/// The rows as shown, including hidden columns, below a line of headers.
 QString plainCsv(const QTreeWidget& table, const QString& headers);
 
 } // namespace attn

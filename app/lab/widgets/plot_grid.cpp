@@ -23,7 +23,7 @@ PlotGrid::PlotGrid(const QString& id, QWidget* parent) : QScrollArea(parent) {
 }
 
 void PlotGrid::setPlots(const std::vector<QWidget*>& plots) {
-    if (plots == plots_) { // to hide and show them would lay out the panel again
+    if (plots == plots_) { // hiding and showing them would lay out the panel again
         fitMinimum();
         return;
     }

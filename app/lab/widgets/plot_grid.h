@@ -8,15 +8,15 @@ class QGridLayout;
 
 namespace attn {
 
-/// Plots in two columns, or in one where two would be too narrow. No plot becomes so small that parts of it are cut
-/// off: the grid scrolls instead.
+/// Plots in two columns, or in one if two would be too narrow. The grid scrolls before any plot becomes so small that
+/// it is cut off.
 class PlotGrid : public QScrollArea {
     Q_OBJECT
 
 public:
     explicit PlotGrid(const QString& id, QWidget* parent = nullptr);
 
-    /// Shows these plots, row by row, and hides those before. They become children.
+    /// Shows these plots row by row, and hides the previous ones. They become children.
     void setPlots(const std::vector<QWidget*>& plots);
 
 protected:

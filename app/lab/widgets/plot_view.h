@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// Draws a plot, and asks for so much height that the lines can be read below a legend of any length.
+/// Draws a plot. Asks for enough height for readable lines below a legend of any length.
 class PlotView : public FigureView<PlotFigure> {
 public:
     using FigureView::FigureView;
@@ -21,7 +21,7 @@ public:
     }
 
     QSize minimumSizeHint() const override {
-        constexpr double kLeastPlot = 7.5; // in sizes of text: about 95 pixels
+        constexpr double kLeastPlot = 7.5; // in text sizes: about 95 pixels
         const QRectF page(0, 0, width(), 1000);
         const double around = page.height() - figure_.plotArea(page, theme_).height();
         return {FigureView::minimumSizeHint().width(), static_cast<int>(std::ceil(around + kLeastPlot * theme_.size))};
@@ -29,7 +29,7 @@ public:
 
 protected:
     void resizeEvent(QResizeEvent* event) override {
-        if (event->size().width() != event->oldSize().width()) updateGeometry(); // the legend has other lines
+        if (event->size().width() != event->oldSize().width()) updateGeometry(); // the legend may be higher or lower
     }
 };
 

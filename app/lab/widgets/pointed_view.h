@@ -7,7 +7,7 @@
 
 namespace attn {
 
-/// Shows a figure of items, with a reading of the item under the pointer. A click or the arrow keys choose an item.
+/// Shows a figure with items, and a reading of the item under the pointer. A click or the arrow keys choose an item.
 class PointedView : public FigureWidget {
     Q_OBJECT
 
@@ -15,12 +15,12 @@ public:
     /// @param name for screen readers
     explicit PointedView(const QString& name, QWidget* parent = nullptr);
 
-    /// @param figure not null. Unless it sets others, the item under the pointer and the chosen item stay.
+    /// @param figure not null. Keeps the item under the pointer and the chosen item, unless the figure sets them.
     void setFigure(std::unique_ptr<PointedFigure> figure);
     void setTheme(const FigureTheme& theme);
     /// Frames the item that was chosen in another view.
     void setChosen(std::optional<int> item);
-    const PointedFigure* figure() const { return figure_.get(); } ///< null before the first
+    const PointedFigure* figure() const { return figure_.get(); } ///< null until setFigure() is called
     std::shared_ptr<const Figure> drawn() const override;
     const FigureTheme& theme() const override { return theme_; }
 
@@ -30,7 +30,7 @@ public:
 signals:
     void pointedAt(std::optional<int> item);
     void chosen(int item);
-    /// An item was double-clicked, or Return or Space pressed on the chosen one.
+    /// The user double-clicked an item, or pressed Return or Space on the chosen one.
     void activated(int item);
 
 protected:

@@ -41,7 +41,7 @@ LinesFigure byDistance(const PlaygroundMap& map, const QString& title, const QSt
     return figure;
 }
 
-/// Shows a figure. Its note, which a small figure cuts off, is the tool tip.
+/// Shows a figure. The tool tip is its note, which a small figure truncates.
 template <class View, class Shown> void showIn(View* view, Shown figure) {
     view->setToolTip(figure.note);
     view->setFigure(std::move(figure));
@@ -222,7 +222,7 @@ void PositionView::showPictures(const std::shared_ptr<const PlaygroundSnapshot>&
         showIn(slopes_, std::move(figure));
         shown.push_back(slopes_);
     }
-    if (pictures.tree) return grid_->setPlots(shown); // distances say nothing about a tree
+    if (pictures.tree) return grid_->setPlots(shown); // a tree has no distances between positions
     showIn(similarity_,
            byDistance(pictures.similarity, tr("Score of identical tokens"),
                       tr("score of the last token with an identical token, by their distance"), trained()));

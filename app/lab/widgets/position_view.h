@@ -20,9 +20,8 @@ class MatrixView;
 class ParamControls;
 class PlotGrid;
 
-/// Plots what the position part of a composition does to made-up inputs, also beyond the trained length: its encodings,
-/// the tree that it reads, the planes that it rotates, the numbers that it adds to scores, and the score of identical
-/// tokens by distance.
+/// Plots the effect of a composition's position part on artificial inputs, also beyond the trained length: encodings,
+/// the tree, the rotated planes, the numbers that it adds to scores, and the score of identical tokens by distance.
 class PositionView : public QWidget {
     Q_OBJECT
 
@@ -35,17 +34,17 @@ public:
     void showPictures(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     /// Sets the tokens at the first positions; empty: none.
     void setLabels(const std::vector<QString>& labels);
-    /// Which of two compositions is shown: "A" or "B"; empty: there is one.
+    /// The name of the shown composition, "A" or "B"; empty if there is only one.
     void setSide(const QString& side);
     void setTheme(const FigureTheme& theme);
 
-    /// @return the plot that export writes: the one last pointed at, else the scores by distance
+    /// @return the plot to export: the last one under the pointer, otherwise the scores by distance
     const Figure& current() const;
     QJsonObject saveView() const;
     void restoreView(const QJsonObject& view);
 
 signals:
-    /// The lengths have changed: ask for query() again.
+    /// The lengths changed: send a new query().
     void queryChanged();
 
 private:

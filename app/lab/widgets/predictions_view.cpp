@@ -76,7 +76,7 @@ void PredictionsView::setPredictions(const std::shared_ptr<const ImagePrediction
 
 void PredictionsView::setTheme(const FigureTheme& theme) { confusion_->setTheme(theme); }
 
-/// Places list and matrix side by side if there is more width than height.
+/// Places the list and the matrix side by side if the view is wider than high.
 void PredictionsView::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     const Qt::Orientation wanted = width() > height() ? Qt::Horizontal : Qt::Vertical;

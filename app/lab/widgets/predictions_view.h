@@ -16,7 +16,7 @@ namespace attn {
 class MatrixView;
 class ImagePredictionModel;
 
-/// Shows pictures with the predictions of a model that trains, and its confusion matrix.
+/// Shows pictures with the predictions of a model in training, and its confusion matrix.
 class PredictionsView : public QWidget {
     Q_OBJECT
 
@@ -32,7 +32,7 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 signals:
-    /// A picture was clicked. @param row of model()
+    /// The user clicked a picture. @param row of model()
     void chosen(int row);
 
 private:

@@ -22,8 +22,8 @@ QSize PromptEditor::minimumSizeHint() const { return {120, heightOfLines(*this, 
 
 void PromptEditor::resizeEvent(QResizeEvent* event) {
     const int spare = spareBelowLines(*this, *document());
-    // To set the margins lays out the bars again, even if nothing changes. A text that fits without a bar and not
-    // beside it would then call this function without end.
+    // Setting the margins lays out the bars again, even if nothing changes. If a text fits only without a bar, that
+    // would call this function endlessly.
     if (std::exchange(spare_, spare) != spare) setViewportMargins(0, 0, 0, spare);
     LimitedEditor::resizeEvent(event);
 }

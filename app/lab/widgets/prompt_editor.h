@@ -4,7 +4,7 @@
 
 namespace attn {
 
-/// Editor of the prompt. It leaves undo and redo to the window, which also undoes branches and gates.
+/// An editor of the prompt. Undo and redo belong to the window, which also undoes branches and gates.
 class PromptEditor : public LimitedEditor {
     Q_OBJECT
 

@@ -5,8 +5,8 @@
 namespace attn {
 namespace {
 
-constexpr int kDigits = 10;       ///< as many as a person types; fewer than make 0.1 + 0.2 look odd
-constexpr int kKeptDecimals = 30; ///< QDoubleSpinBox rounds to so many
+constexpr int kDigits = 10;       ///< with fewer, 0.1 + 0.2 would look odd; nobody types more
+constexpr int kKeptDecimals = 30; ///< the precision to which QDoubleSpinBox rounds
 
 } // namespace
 
@@ -21,7 +21,7 @@ QString RealBox::textFromValue(double value) const {
 }
 
 double RealBox::valueFromText(const QString& text) const {
-    if (text.trimmed() == textFromValue(value())) return value(); // which may have more digits than it shows
+    if (text.trimmed() == textFromValue(value())) return value(); // the value may have more digits than the text
     return text.trimmed().toDouble();
 }
 

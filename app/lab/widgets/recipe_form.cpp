@@ -40,12 +40,12 @@ std::vector<Param> paramsOf(Section section) {
     return params;
 }
 
-/// Whether a control can change what will be trained, or has a value that its field cannot have here.
+/// Whether a control can change the training, or holds a value that its field cannot have here.
 bool isUsable(const RecipeField& field, const Recipe& recipe) {
     if (!field.matters || (field.describesModel && field.value(recipe) != field.value(Recipe{}))) return true;
     try {
         return field.matters(recipe);
-    } catch (const Error&) { // a name that is not known here, which the check names
+    } catch (const Error&) { // an unknown name, which the check reports
         return true;
     }
 }
@@ -71,7 +71,7 @@ RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), draft_(suggestedRecip
             const std::string field = id.toStdString();
             set(field, findRecipeField(field)->kind == Kind::Toggle ? RecipeValue(value != 0) : RecipeValue(value));
         });
-    const auto& tasks = taskCatalogue(); // a task that visibly succeeds within a minute
+    const auto& tasks = taskCatalogue(); // the first task succeeds visibly within a minute
     chooseTask(static_cast<int>(std::ranges::find(tasks, "sort", &Task::id) - tasks.begin()));
 }
 
@@ -208,7 +208,7 @@ QComboBox* RecipeForm::makeChoice(const RecipeField& field) {
     auto* box = named(new QComboBox, fromView(field.id), fromView(field.title), help);
     setLeastCharacters(*box, 12);
     for (const RecipeChoice& choice : field.choices) {
-        // The choice of a family begins with its name.
+        // Every choice begins with the title of its field.
         const QString title = fromView(choice.title), whole = tr("%1: %2").arg(fromView(field.title), title);
         box->addItem(title.contains(':') ? title : whole, fromView(choice.id));
         if (!choice.help.empty()) box->setItemData(box->count() - 1, fromView(choice.help), Qt::ToolTipRole);
@@ -247,11 +247,11 @@ QWidget* RecipeForm::makeSection(const QString& title, const char* name, Section
 void RecipeForm::chooseTask(int index) {
     const Task& task = *taskCatalogue()[static_cast<size_t>(index)];
     const Task& before = taskNamed(draft_.task);
-    // Else the model cannot learn the task.
+    // Otherwise the model cannot learn the task.
     const bool isSameKind = task.hasImages() == before.hasImages() && task.hasSource == before.hasSource &&
                             (task.readout == before.readout || !predictsTokens(task.readout));
     Recipe recipe = withMoments(suggestedRecipe(task, isSameKind ? draft_.start.model : std::string()));
-    // Another task keeps the attention, and the heads that it refers to.
+    // Another task keeps the attention and the heads that it needs.
     Architecture& model = recipe.architecture;
     const Architecture& shown = draft_.architecture;
     if (!startsFromModel() && !shown.attention.empty() && std::ranges::count(familiesFor(task), shown.family) > 0)
@@ -269,7 +269,7 @@ void RecipeForm::setRecipe(const Recipe& recipe) {
     draft_ = recipe;
     makeTaskControls();
     show();
-    if (recipe.architecture.init != Recipe{}.architecture.init) // what a card asked for is in sight
+    if (recipe.architecture.init != Recipe{}.architecture.init) // show what a card has set
         findChild<QToolButton*>(QStringLiteral("modelSection"))->setChecked(true);
     settle();
 }
@@ -279,7 +279,7 @@ QString RecipeForm::save() const { return QString::fromStdString(draftToText(dra
 void RecipeForm::restore(const QString& saved) {
     try {
         setRecipe(draftFromText(saved.toStdString()));
-    } catch (const Error&) { // of another version of the program
+    } catch (const Error&) { // a recipe of another version of the program
     }
 }
 
@@ -338,7 +338,7 @@ void RecipeForm::show() {
     attention_->setPlaceholder(startsFromModel() ? tr("The attention of the model to start from")
                                                  : tr("The model family's own attention"));
     adapterControls_->setVisible(startsFromModel());
-    trained_->setEnabled(draft_.start.adapters.rank == 0); // adapters leave all parameters as they are
+    trained_->setEnabled(draft_.start.adapters.rank == 0); // adapters leave all parameters unchanged
     fromPath_->setText(QString::fromStdString(draft_.start.model));
     textPath_->setText(QString::fromStdString(draft_.settings.data.text.string()));
     translationPath_->setText(QString::fromStdString(draft_.settings.data.translation.string()));
@@ -393,7 +393,7 @@ bool RecipeForm::startsFromModel() const { return !draft_.start.model.empty(); }
 bool RecipeForm::settleAttention() {
     const std::string text = draft_.architecture.attention;
     attention_->setText(text, [&](const std::string& typed) { return typed == text; });
-    if (startsFromModel()) try { // the rest depends on the model, which training opens
+    if (startsFromModel()) try { // the rest depends on the model, which is opened later
             specsIn(text);
             attention_->showProblem({}, {});
             return true;
@@ -403,7 +403,7 @@ bool RecipeForm::settleAttention() {
             return false;
         }
     Architecture model = draft_.architecture;
-    model.layers = Architecture().layers; // which another message counts
+    model.layers = Architecture().layers; // another message reports their number
     const auto problem = attentionProblem(model);
     attention_->showProblem(problem ? QString::fromStdString(problem->sentence) : QString(),
                             problem ? problem->nearest : std::string());
@@ -415,11 +415,11 @@ QString RecipeForm::problem() const { return recipe_ ? QString() : problem_->tex
 void RecipeForm::settle() {
     greyUnused();
     recipe_.reset();
-    if (!settleAttention()) return showSentence(problem_, {}); // the line shows the problem itself
+    if (!settleAttention()) return showSentence(problem_, {}); // the line of attention shows the problem itself
     QString problem;
     try {
         Recipe recipe = draft_;
-        if (startsFromModel() && recipe.start.hash.empty()) { // the model describes itself
+        if (startsFromModel() && recipe.start.hash.empty()) { // the model determines its architecture
             recipe.start.asked.clear();
             for (const RecipeField& field : recipeFields())
                 if (field.describesModel) field.set(recipe, field.value(Recipe{}));
@@ -451,7 +451,7 @@ void RecipeForm::warnOfUnknown() {
     reading_.start<std::string>(
         (asked.settings.data.text.empty() ? asked.settings.data.pictures : asked.settings.data.text).string(),
         [asked](const std::atomic<bool>&) { return dataWarning(asked); },
-        [this](const std::variant<std::string, Failure>& found) { // a text that cannot be read is refused by training
+        [this](const std::variant<std::string, Failure>& found) { // training refuses a text that cannot be read
             if (const auto* sentence = std::get_if<std::string>(&found); sentence && !sentence->empty())
                 showSentence(warning_, QString::fromStdString(*sentence));
         });

@@ -26,17 +26,17 @@ public:
     explicit RecipeForm(QWidget* parent = nullptr);
     ~RecipeForm() override;
 
-    /// @return the recipe; empty while the fields contradict each other, and the form then shows why
+    /// @return the recipe; none if the fields contradict each other (the form then shows the reason)
     const std::optional<Recipe>& recipe() const { return recipe_; }
-    /// What the fields say, whether or not it can be trained, as the JSON of a recipe.
+    /// The content of the fields as the JSON of a recipe, valid or not.
     QString save() const;
-    /// Restores what save() returned. Anything else changes nothing.
+    /// Restores the result of save(). Ignores any other text.
     void restore(const QString& saved);
-    /// @return why there is no recipe; empty if there is one, or if the line of attention shows the problem itself
+    /// @return the reason why there is no recipe; empty if there is one, or if the line of attention shows the reason
     QString problem() const;
     void setRecipe(const Recipe& recipe);
     void chooseTask(int index); ///< of taskCatalogue()
-    /// The task with its data, which stands above the button that trains; the form holds the rest.
+    /// The task with its data, which is placed above the Train button. The form contains the rest.
     QWidget* task() const { return taskPart_; }
 
 signals:
@@ -63,14 +63,14 @@ private:
     void show();
     void showPrecision(); ///< the card of the chosen precision; none for f32
     void set(std::string_view id, const RecipeValue& value);
-    void warnOfUnknown();         ///< of a text that the model's tokens cannot write, on another thread
-    void greyUnused();            ///< greys what changes nothing beside the other choices
+    void warnOfUnknown();         ///< if the model's tokens cannot write the text; on another thread
+    void greyUnused();            ///< disables controls without effect
     void settle();                ///< reads the recipe from the fields
-    bool startsFromModel() const; ///< which then sets the architecture
+    bool startsFromModel() const; ///< that model determines the architecture
     /// Checks the line of attention. @return whether it can be trained
     bool settleAttention();
 
-    Recipe draft_; ///< as the fields say, whether or not it is valid
+    Recipe draft_; ///< the content of the fields, valid or not
     std::optional<Recipe> recipe_;
     QWidget* taskPart_;
     QComboBox* task_;
@@ -82,7 +82,7 @@ private:
     QComboBox *trained_, *fromLanguage_, *toLanguage_;
     SpecLine* attention_;
     std::vector<Choice> choices_;
-    Recipe warned_; ///< for which the warning is
+    Recipe warned_; ///< the recipe to which the warning belongs
     BackgroundTask reading_;
 };
 

@@ -152,7 +152,7 @@ void RunCellsView::mouseMoveEvent(QMouseEvent* event) {
     describe();
 }
 
-/// Drops the held cell. Released where it was picked up, it stays held: two clicks work like a drag.
+/// Drops the held cell. If it is released where it was picked up, it stays held, so that two clicks work like a drag.
 void RunCellsView::mouseReleaseEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton || !held_) return;
     const auto place = placeAt(event->position());
@@ -183,7 +183,7 @@ void RunCellsView::keyPressEvent(QKeyEvent* event) {
         Place next = at;
         next.token = std::clamp(at.token + step->right, 0, tokenCount(at.run) - 1);
         next.row += step->down;
-        // Below the last row of the upper grid comes the first row of the lower. A held cell stays in its row.
+        // The first row of the lower grid follows the last row of the upper one. A held cell stays in its row.
         if (held_ && step->down != 0) {
             next.run = step->down > 0 ? Prompt : Other;
             next.row = held_->row;

@@ -11,8 +11,8 @@
 namespace attn {
 
 /// Shows two runs as grids: one row for each place in the model, one column for each token. The other text is above,
-/// the prompt below. Dragging a cell from the upper grid to the same row of the lower grid asks to patch its value in
-/// there. By keyboard, Return picks up and drops the cell that the arrow keys have chosen.
+/// the prompt below. Dragging a cell from the upper grid to the same row of the lower one asks to patch its value in
+/// there. With the keyboard, Return picks up and drops the cell that was chosen with the arrow keys.
 class RunCellsView : public QWidget {
     Q_OBJECT
 
@@ -26,7 +26,7 @@ public:
 
     /// @param other, prompt labels of the tokens
     void setRuns(std::vector<QString> rows, std::vector<QString> other, std::vector<QString> prompt);
-    /// Marks the cells that have been patched.
+    /// Marks the patched cells.
     void setMoves(std::vector<Move> moves);
     void setTheme(const FigureTheme& theme);
     const std::vector<Move>& moves() const { return moves_; }

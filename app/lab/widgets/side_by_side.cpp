@@ -15,7 +15,7 @@ int leastWidth(const QWidget& part) { return std::max(part.minimumSizeHint().wid
 SideBySide::SideBySide(QWidget* first, QWidget* second, int firstShare, int secondShare)
     : first_(first), second_(second), row_(new QBoxLayout(QBoxLayout::LeftToRight, this)) {
     row_->setContentsMargins(0, 0, 0, 0);
-    row_->setSizeConstraint(QLayout::SetNoConstraint); // its own least width is that of the parts above each other
+    row_->setSizeConstraint(QLayout::SetNoConstraint); // the least width is that of the column
     row_->addWidget(first, firstShare);
     row_->addWidget(second, secondShare);
 }

@@ -6,7 +6,7 @@ class QBoxLayout;
 
 namespace attn {
 
-/// Two parts beside each other, or one above the other where both do not fit.
+/// Two parts side by side, or one above the other if they do not fit.
 class SideBySide : public QWidget {
 public:
     /// @param shares of the width

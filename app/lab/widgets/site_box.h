@@ -6,7 +6,7 @@
 
 namespace attn {
 
-/// Chooses a site of a model: a number, or its name where the numbers of layers do not tell sites apart.
+/// Chooses a site of a model: a number, or a name if layer numbers are ambiguous.
 class SiteBox : public QSpinBox {
     Q_OBJECT
 
@@ -22,7 +22,7 @@ protected:
     QValidator::State validate(QString& text, int& position) const override;
 
 private:
-    int indexOf(const QString& text) const; ///< of a name or a number; -1: none
+    int indexOf(const QString& text) const; ///< index of a name or a number; -1 if unknown
 
     std::vector<QString> names_;
 };

@@ -16,7 +16,7 @@ SlidingColumn::SlidingColumn(QWidget* content, QWidget* parent) : QWidget(parent
     close->setAutoRaise(true);
     makeColumn(content_, 0, {makeRow({room(), close}), {content, 1}});
     connect(close, &QToolButton::clicked, this, &SlidingColumn::closeAsked);
-    // The content keeps its width while the column opens: it slides, and its text does not wrap anew at each step.
+    // The content keeps its width while the column opens, so its text does not wrap again at each step.
     auto* row = makeRow(this, 0, {content_});
     row->setSizeConstraint(QLayout::SetNoConstraint);
     hide();

@@ -5,7 +5,7 @@
 
 namespace attn {
 
-/// A column at the right edge that slides in beside a figure, and out again.
+/// A column that slides in and out at the right edge of a figure.
 class SlidingColumn : public QWidget {
     Q_OBJECT
 

@@ -70,7 +70,7 @@ SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent) {
     setSpec(spec_, use_, 64);
 }
 
-/// Makes the slots of the model around the attention, folded away at first.
+/// Makes the slots of the model around the attention, which are folded at first.
 void SpecEditor::makeBlock(QVBoxLayout* column) {
     blockToggle_ =
         named(new QToolButton, "blockToggle", tr("Rest of the model"),
@@ -161,7 +161,7 @@ void SpecEditor::makeMask(QVBoxLayout* column) {
     connect(maskTerms_, &MaskTermControls::textChanged, this, &SpecEditor::readMask);
 }
 
-/// Makes the list of masks, sorted by title. Text that is typed finds the titles that contain it.
+/// Makes the list of masks, sorted by title. Typed text finds the titles that contain it.
 void SpecEditor::makeMaskPick() {
     maskPick_ = named(new QComboBox, "maskPick", tr("Masks from the literature"),
                       tr("Choose a mask from the list, or type a part of its name: bidirectional, window, BigBird"));
@@ -264,7 +264,7 @@ void SpecEditor::showSlot(Slot slot, const Part* part) {
         showSentence(row.caution, part ? fromEngine(part->caution) : QString());
         for (QWidget* controls : std::initializer_list<QWidget*>{row.controls, row.list}) {
             if (!controls) continue;
-            // It may be the sender of the signal that is being handled.
+            // It may have sent the signal that is being handled, so it is deleted later.
             controls->hide();
             row.column->removeWidget(controls);
             controls->deleteLater();

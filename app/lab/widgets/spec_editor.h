@@ -19,9 +19,9 @@ class MaskTermControls;
 class ParamControls;
 class SpecLine;
 
-/// Composes an attention: a choice for each slot with its numbers, the mask as an expression, the model around it, and
-/// the whole composition as one line of text. Mistakes are explained in place. Where parts do not combine, a button
-/// switches to the nearest valid composition.
+/// Composes an attention: the part and the numbers of each slot, the mask as an expression, the model around it, and
+/// the whole composition as a line of text. Mistakes are explained in place. If parts do not combine, a button switches
+/// to the nearest valid composition.
 class SpecEditor : public QWidget {
     Q_OBJECT
 
@@ -31,11 +31,11 @@ public:
     /// Shows a composition without emitting edited().
     void setSpec(const AttentionSpec& spec, const AttentionUse& use, int64_t tokens);
     const AttentionSpec& spec() const { return spec_; }
-    /// Shows why the run of the composition failed; empty: it did not.
+    /// Shows the failure of the composition's run; empty: there was none.
     void setFailure(const QString& sentence);
 
 signals:
-    /// @param what the slot that was edited, "position". Quick edits of the same slot are one undo step.
+    /// @param what the edited slot, for example "position"; quick changes of the same slot are one undo step
     void edited(const attn::AttentionSpec& spec, const QString& what);
 
 private:
@@ -46,7 +46,7 @@ private:
         ParamControls* controls = nullptr;
         ListControl* list = nullptr;
         bool isShown = false;
-        std::string shown; ///< the part that the controls are for; empty: none
+        std::string shown; ///< the part that the controls belong to; empty: none
     };
 
     void makeText(QVBoxLayout* column);

@@ -31,7 +31,7 @@ void putText(QLineEdit* line, const std::string& text, const std::function<bool(
     }
     if (isTyped) return;
     line->setText(QString::fromStdString(text));
-    if (!line->hasFocus()) line->setCursorPosition(0); // else a long text shows its end
+    if (!line->hasFocus()) line->setCursorPosition(0); // otherwise a long text shows its end
 }
 
 SpecLine::SpecLine(const QString& title, const QString& help, const QString& name, QWidget* parent) : QWidget(parent) {

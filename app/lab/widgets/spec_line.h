@@ -13,16 +13,16 @@ namespace attn {
 
 class Error;
 
-/// @return one sentence: what went wrong and what to do about it
+/// @return one sentence with the problem and its remedy
 QString sentenceOf(const Error& error);
 /// Shows a sentence in a label. Hides the label if the sentence is empty.
 void showSentence(QLabel* label, const QString& sentence);
-/// Writes text into a line. While a person types an equivalent text, the line stays as typed.
+/// Sets the text of a line, unless the user is typing an equivalent text.
 /// @param isMeant whether the typed text is equivalent; may throw Error
 void putText(QLineEdit* line, const std::string& text, const std::function<bool(const std::string&)>& isMeant);
 
-/// A composition as one line of text, with the sentence about a mistake in it and a button that replaces it with the
-/// nearest valid one.
+/// A composition as a line of text, with a sentence about a mistake and a button that replaces it with the nearest
+/// valid composition.
 class SpecLine : public QWidget {
     Q_OBJECT
 
@@ -33,17 +33,17 @@ public:
     QString text() const;
     /// Sets the text like putText().
     void setText(const std::string& text, const std::function<bool(const std::string&)>& isMeant);
-    /// Shows why the text cannot be read; empty: it can be read.
+    /// Shows the reason why the text cannot be read; empty: it can be read.
     void showError(const QString& sentence);
     bool hasError() const;
-    /// Shows why the composition does not work. @param nearest a composition that does; empty: none is known
+    /// Shows the reason why the composition does not work. @param nearest a valid composition; empty: none is known
     void showProblem(const QString& sentence, const std::string& nearest);
     void setPlaceholder(const QString& text);
 
 signals:
     void typed(const QString& text);
     void finished();
-    /// The button was pressed. @param nearest the valid composition
+    /// The user pressed the button. @param nearest the valid composition
     void mended(const QString& nearest);
 
 private:

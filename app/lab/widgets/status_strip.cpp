@@ -60,7 +60,7 @@ StatusStrip::StatusStrip(QWidget* parent)
     device_ = addField(tr("The device that runs the model. Choose another in Preferences"));
     speed_ = addField(tr("How fast the last run wrote. The Speed slider sets the most."));
     memory_ = addField(tr("Memory used on the device, and by the whole program"));
-    QSizePolicy keepsRoom = cancel_->sizePolicy(); // or else the strip, and the window above it, would jump
+    QSizePolicy keepsRoom = cancel_->sizePolicy(); // keeps its space, so that nothing moves when it appears
     keepsRoom.setRetainSizeWhenHidden(true);
     cancel_->setSizePolicy(keepsRoom);
     progress_->hide();
@@ -70,7 +70,7 @@ StatusStrip::StatusStrip(QWidget* parent)
 QLabel* StatusStrip::addField(const QString& help) {
     auto* label = plainLabel({}, this);
     label->setToolTip(help);
-    label->setMinimumWidth(1); // large text is cut rather than widening the window
+    label->setMinimumWidth(1); // large text is truncated instead of widening the window
     layout()->addWidget(label);
     return label;
 }
@@ -117,7 +117,7 @@ void StatusStrip::setSnapshot(const Snapshot& snapshot) {
         snapshot.model
             ? tr("%1 · %2 parameters").arg(shownText(snapshot.model->name), grouped(snapshot.model->parameterCount))
             : tr("no model"));
-    // Drivers append their build to the name. The tooltip shows the full name.
+    // Some drivers add their build to the name. The tool tip shows the full name.
     const QString device = shownText(status.device);
     device_->setText(device.section(" (", 0, 0));
     device_->setToolTip(device.isEmpty() ? tr("No device yet") : tr("%1. Choose another in Preferences.").arg(device));

@@ -19,10 +19,10 @@ public:
     explicit StatusStrip(QWidget* parent = nullptr);
 
     void setSnapshot(const Snapshot& snapshot);
-    /// Shows work of the window itself instead of the session's activity.
-    /// @param what empty: the work is over  @param progress 0..1
+    /// Shows work of the window instead of the session's activity.
+    /// @param what empty: the work has ended  @param progress 0..1
     void setWork(const QString& what, double progress = 0);
-    /// Shows what the training session does while the session is idle; empty: nothing.
+    /// Shows the activity of the training session while the other session is idle; empty: none.
     void setTraining(const QString& what);
     /// Shows a permanent remark at the left, such as an active lock.
     void setRemark(const QString& remark);

@@ -49,7 +49,7 @@ void ThumbnailGridView::setNewest(const std::shared_ptr<const NewestRows>& newes
     const bool isGrown = newest && figure_.newest && newest->keys > figure_.newest->keys;
     figure_.newest = newest;
     if (isGrown && isVisible()) {
-        // While one token follows another the light stays on instead of flickering.
+        // If tokens follow one another quickly, the light stays on instead of flickering.
         glow_.stop();
         figure_.glow = 1;
         glow_.start();

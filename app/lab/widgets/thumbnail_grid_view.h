@@ -7,8 +7,8 @@
 
 namespace attn {
 
-/// Shows every head as a thumbnail. A click opens a head, arrow keys move the frame, Return opens the framed head. When
-/// a token is generated, its rows light up for a moment.
+/// Shows every head as a thumbnail. A click opens a head, arrow keys move the frame, and Return opens the framed head.
+/// The rows of a newly generated token light up briefly.
 class ThumbnailGridView : public FigureView<ThumbnailGridFigure> {
     Q_OBJECT
 
@@ -28,7 +28,7 @@ public:
     void setSelected(const HeadChoice& choice);
     void setEmptyText(const QString& text) { change(emptyText_, text); }
 
-    /// @return the width of a thumbnail in device pixels, which the session should deliver
+    /// @return the width of a thumbnail in device pixels, the resolution to ask the session for
     int thumbnailPixels() const;
 
     QSize minimumSizeHint() const override;
@@ -36,7 +36,7 @@ public:
 signals:
     /// The frame moved.
     void selected(const attn::HeadChoice& choice);
-    /// A click or Return asks to open this head.
+    /// A click or Return asked to open this head.
     void activated(const attn::HeadChoice& choice);
 
 protected:

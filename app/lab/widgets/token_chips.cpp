@@ -16,7 +16,7 @@ namespace attn {
 namespace {
 constexpr int kGap = 3;
 constexpr int kPadding = 5;
-// Four hues that stay apart for colour-blind eyes next to each other; only neighbours must differ.
+// Four hues that colour-blind readers can tell apart. Only neighbours must differ.
 constexpr int kHues[] = {210, 40, 165, 300};
 } // namespace
 

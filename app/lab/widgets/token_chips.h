@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// Shows how a tokenizer splits the text: tokens as coloured chips that wrap, each with its id below. Left and right
-/// move the focus, Return clicks the focused chip.
+/// Shows how a tokenizer splits a text: tokens as coloured chips that wrap, each with its id below. Left and right move
+/// the focus, and Return clicks the focused chip.
 class TokenChips : public QAbstractScrollArea {
     Q_OBJECT
 
@@ -21,9 +21,9 @@ public:
     void setTokens(std::span<const TokenInfo> tokens);
     /// Frames the token under the pointer anywhere in the window; -1: none.
     void setHighlighted(int index);
-    /// Sets the text that is shown while there are no tokens.
+    /// Sets the text for the time when there are no tokens.
     void setEmptyText(const QString& text);
-    /// Sets the sentence of tooltips that says what a click does; empty: nothing.
+    /// Sets the sentence in tool tips about the effect of a click; empty: none.
     void setClickHelp(const QString& help) { clickHelp_ = help; }
     int count() const { return static_cast<int>(chips_.size()); }
     /// @return the rectangle of a chip in the viewport
@@ -34,7 +34,7 @@ public:
 
 signals:
     void tokenClicked(int index);
-    void tokenHovered(int index); ///< -1: the pointer has left
+    void tokenHovered(int index); ///< -1 when the pointer leaves
 
 protected:
     void mouseMoveEvent(QMouseEvent* event) override;

@@ -116,7 +116,7 @@ void TokenStrip::paintEvent(QPaintEvent*) {
         if (!rect.intersects(viewport()->rect())) continue;
         QColor ground = theme_.plot, ink = theme_.text;
         if (static_cast<size_t>(i) < shades_.size()) {
-            // Mixed with the background rather than transparent: the ink is chosen against what is really seen.
+            // Mixed with the background instead of transparent, because the ink depends on the visible colour.
             const float shade = shades_[static_cast<size_t>(i)];
             const float part = std::sqrt(std::clamp(areChanges_ ? std::abs(shade) : shade, 0.0f, 1.0f));
             const QColor full = areChanges_ ? changeColour(shade) : theme_.key;

@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// Shows the tokens of the text, wrapping like text, linked to the rows and columns of a heatmap: the query and the key
-/// are framed in their own colours, and each token is shaded by its attention weight. Left and right move, Return
+/// Shows the tokens of a text, wrapped like text and linked to the rows and columns of a heatmap. The query and the key
+/// have frames in their own colours, and attention weights shade the tokens. Left and right move the focus, and Return
 /// clicks.
 class TokenStrip : public QAbstractScrollArea {
     Q_OBJECT
@@ -23,7 +23,7 @@ public:
     void setTheme(const FigureTheme& theme);
     /// Frames a query and a key; -1: none.
     void setMarks(int query, int key);
-    /// @param shades one value 0..1 per token; empty: no shades
+    /// @param shades one value 0..1 per token; empty: none
     /// @param isChange the values are differences −1..1: red is more, blue is less
     void setShades(std::vector<float> shades, bool isChange = false);
 
@@ -39,7 +39,7 @@ public:
     QSize minimumSizeHint() const override;
 
 signals:
-    /// @param index -1: the pointer has left
+    /// @param index -1 when the pointer leaves
     void tokenHovered(int index);
     void tokenClicked(int index);
 
@@ -63,7 +63,7 @@ private:
     FigureTheme theme_;
     std::vector<Chip> chips_;
     std::vector<float> shades_;
-    bool areChanges_ = false; ///< the shades
+    bool areChanges_ = false; ///< whether the shades are differences
     int hovered_ = -1, query_ = -1, key_ = -1;
     int lines_ = 1;
 };

@@ -24,14 +24,14 @@ bool WheelGuard::eventFilter(QObject* watched, QEvent* event) {
     if (!changesByWheel) return false;
     auto* widget = static_cast<QWidget*>(watched);
     if (event->type() == QEvent::Polish) {
-        // Otherwise the wheel would also give it the focus.
+        // Otherwise the wheel would also give the widget the focus.
         if (widget->focusPolicy() == Qt::WheelFocus) widget->setFocusPolicy(Qt::StrongFocus);
         return false;
     }
-    // A box keeps the focus after a choice: the wheel over it then means the form.
+    // A box keeps the focus after a choice, but then the wheel is meant for the form.
     const bool isMeant = widget->hasFocus() && !qobject_cast<QComboBox*>(watched);
     if (isMeant || !liesInScrollArea(widget)) return false;
-    event->ignore(); // on to the form around it
+    event->ignore(); // the form around the widget receives it
     return true;
 }
 

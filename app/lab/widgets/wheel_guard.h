@@ -4,8 +4,8 @@
 
 namespace attn {
 
-/// Keeps the mouse wheel from changing choices, numbers and sliders that pass under the cursor while a form is
-/// scrolled: only a focused control reacts. Install it on the application.
+/// Prevents the mouse wheel from changing controls under the cursor while a form is scrolled: only a focused control
+/// reacts. Install it on the application.
 class WheelGuard : public QObject {
     Q_OBJECT
 

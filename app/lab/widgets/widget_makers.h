@@ -11,11 +11,11 @@
 
 #include <initializer_list>
 
-// Names for widgets, and what panels and dialogs make again and again.
+// Functions that name and make widgets for panels and dialogs.
 
 namespace attn {
 
-/// Names a widget for tests, screen readers and its tool tip. @param help empty: the name says all
+/// Names a widget for tests, screen readers and its tool tip. @param help empty: the name needs no explanation
 template <class Widget>
 Widget* named(Widget* widget, const QString& id, const QString& name, const QString& help = {}) {
     widget->setObjectName(id);
@@ -24,7 +24,7 @@ Widget* named(Widget* widget, const QString& id, const QString& name, const QStr
     return widget;
 }
 
-/// Names a widget with a text of its own, which screen readers read, for tests and its tool tip.
+/// Names a widget whose text screen readers read, for tests and its tool tip.
 template <class Widget> Widget* helped(Widget* widget, const QString& id, const QString& help) {
     widget->setObjectName(id);
     widget->setToolTip(help);
@@ -44,8 +44,8 @@ template <class Widget> Widget* identified(Widget* widget, const QString& id) {
     return widget;
 }
 
-/// @return a label that shows its text as it is. A label of Qt guesses whether a text is markup, and markup, which may
-///         come from a file, can name files that Qt would open
+/// @return a label that shows its text unchanged. By default, a label of Qt guesses whether a text is markup. Markup
+/// from a file could name files, which Qt would open
 inline QLabel* plainLabel(const QString& text = {}, QWidget* parent = nullptr) {
     auto* label = new QLabel(parent);
     label->setTextFormat(Qt::PlainText);
@@ -53,17 +53,17 @@ inline QLabel* plainLabel(const QString& text = {}, QWidget* parent = nullptr) {
     return label;
 }
 
-/// Has a label read its text as markup. Give it texts of the program and of checked lessons alone, and put other texts
-/// into them only by toHtmlEscaped().
+/// Makes a label read its text as markup. Set only texts of the program and of checked lessons, and escape all other
+/// texts in them with toHtmlEscaped().
 template <class Label> Label* readsMarkup(Label* label) {
     label->setTextFormat(Qt::RichText);
     return label;
 }
 
-/// @return a text that buttons, menus and labels of controls show as it is: else "&" would mark a key
+/// @return a text that buttons, menus and labels of controls show unchanged: a single "&" would mark a key
 inline QString withoutKeys(QString text) { return text.replace('&', QStringLiteral("&&")); }
 
-/// @return what a button or menu with this text shows: without the marks of keys
+/// @return the visible text of a button or menu: without the marks of keys
 inline QString shownOnButton(const QString& text) {
     QString shown;
     for (qsizetype i = 0; i < text.size(); ++i)
@@ -79,19 +79,19 @@ inline QLabel* makeTextLabel(const QString& name = {}, const QString& text = {})
     return label;
 }
 
-/// @return a label for an explanation, in the theme's faint type
+/// @return a label for an explanation, in the theme's faint colour
 inline QLabel* makeHintLabel(const QString& name = {}, const QString& text = {}) {
     auto* label = makeTextLabel(name, text);
     label->setProperty("hint", true);
     return label;
 }
 
-/// A part of a row or column, with its share of the room that is left.
+/// A part of a row or column, with its share of the remaining space.
 struct Placed {
     Placed(QWidget* placed, int share = 0) : widget(placed), stretch(share) {}
     Placed(QLayout* placed, int share = 0) : layout(placed), stretch(share) {}
     QWidget* widget = nullptr;
-    QLayout* layout = nullptr; ///< without a widget or a layout: empty room
+    QLayout* layout = nullptr; ///< empty space if both are null
     int stretch = 0;
 };
 inline Placed room(int stretch = 1) { return {static_cast<QWidget*>(nullptr), stretch}; }
@@ -124,15 +124,15 @@ inline QVBoxLayout* makeColumn(QWidget* owner, int margin, std::initializer_list
     return place(layoutOf<QVBoxLayout>(owner, margin), parts);
 }
 
-/// A label whose key gives the focus to a control.
+/// A label with a key that gives the focus to a control.
 inline QLabel* labelFor(QWidget* control, const QString& text) {
     auto* label = plainLabel(text);
     label->setBuddy(control);
     return label;
 }
 
-/// @return a file dialog that starts where the last file was chosen and deletes itself when it is closed; connect its
-///         signals and call open()
+/// @return a file dialog that starts in the folder of the last chosen file and deletes itself when it is closed;
+/// connect its signals and call open()
 inline QFileDialog* makeFileDialog(QWidget* parent, const QString& title, QFileDialog::FileMode mode) {
     const QString key = QStringLiteral("fileFolder");
     auto* dialog = new QFileDialog(parent, title, QSettings().value(key).toString());

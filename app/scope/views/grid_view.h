@@ -20,7 +20,7 @@ public:
     void setSize(int size);
     bool has(int size) const { return size == size_; }
     bool isCurrent() const;
-    /// Updates layers for about this time, at least one layer. Nothing may be reading the tiles.
+    /// Updates layers for about this time, but at least one layer. No one else may read the tiles meanwhile.
     void work(double milliseconds);
     /// The tile of one head; without a buffer until its layer is first updated.
     DevicePixels tile(int layer, int head) const;
@@ -64,7 +64,7 @@ private:
     ModelSubject& subject_;
     GridTiles tiles_;
     std::vector<Picture> pictures_; ///< by layer and head
-    std::vector<Area> places_;      ///< likewise
+    std::vector<Area> places_;      ///< by layer and head
     float side_ = 0, gap_ = 0;      ///< of a tile
     int tileSize_ = 0;              ///< pixels on a side of a tile
     float zoom_ = 1;                ///< relative to the size that fits
