@@ -391,12 +391,24 @@ TEST_CASE("lab: the title names the session's file, and capturing offers hooks a
     lab.press(lab.action("capture"));
     auto& hooks = lab.find<QInputDialog>("captureDialog");
     CHECK(hooks.textValue() == "*attn.hook_pattern,logits");
-    CHECK(hooks.comboBoxItems().size() > 3);
+    const QStringList offered = hooks.comboBoxItems();
+    CHECK(offered.size() > 3);
     CHECK(hooks.isComboBoxEditable());
     hooks.accept();
     auto& file = lab.find<QFileDialog>("fileDialog");
     CHECK(file.selectedFiles().front().endsWith("/induction-activations.npz"));
     file.reject();
+    for (const char* model : {"builtin:induction", "builtin:numbers-de"}) {
+        lab.window().open(model);
+        REQUIRE(lab.settle());
+        for (qsizetype i = 0; i < offered.size(); ++i) { // each names hooks that there are
+            INFO(model << ": " << offered[i].toStdString());
+            const QString path = lab.folder() + QString("/%1-%2.npz").arg(QString(model).mid(8)).arg(i);
+            lab.window().bridge().post(CaptureCommand{.hooks = offered[i].toStdString(), .path = path.toStdString()});
+            REQUIRE(lab.settle());
+            CHECK(QFile::exists(path));
+        }
+    }
 }
 
 TEST_CASE("lab: panels show what the open model can do", "[lab]") {

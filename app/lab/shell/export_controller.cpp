@@ -136,7 +136,7 @@ void ExportController::chooseCapture() {
     dialog->setLabelText(tr("Hooks to save, between commas; * stands for anything:"));
     dialog->setComboBoxItems({QStringLiteral("*attn.hook_pattern,logits"), QStringLiteral("*attn.hook_pattern"),
                               QStringLiteral("*hook_resid_*"), QStringLiteral("*hook_q,*hook_k,*hook_v,*hook_z"),
-                              QStringLiteral("*attn.hook_scores,*attn.hook_pattern"), QStringLiteral("*")});
+                              QStringLiteral("*attn.hook_attn_scores,*attn.hook_pattern"), QStringLiteral("*")});
     dialog->setComboBoxEditable(true);
     dialog->setOkButtonText(tr("Choose a file"));
     connect(dialog, &QInputDialog::textValueSelected, this, [this](const QString& hooks) {
