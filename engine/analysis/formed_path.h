@@ -12,7 +12,7 @@ namespace attn {
 struct FormedPath : AnalysisResult {
     std::vector<int> ids;                          ///< most probable tokens or classes of the run
     std::vector<float> ownLogits, formedLogits;    ///< [ids]
-    float largestDifference = 0, largestLogit = 0; ///< over all tokens or classes; of the absolute values
+    float largestDifference = 0, largestLogit = 0; ///< of the absolute values, over all tokens or classes
     int best = 0, bestFormed = 0;                  ///< the most probable token or class of either
     void count(FiniteCount& numbers) const override {
         for (const auto* each : {&ownLogits, &formedLogits}) numbers.add(*each);

@@ -17,7 +17,7 @@ namespace attn {
 struct HeadCircuits : AnalysisResult {
     int site = 0, head = 0;
     bool isOfTokens = true;  ///< of a text; false: of a picture
-    std::vector<int> tokens; ///< the tokens of the rows below; of a picture, its rows (CLS, then patches)
+    std::vector<int> tokens; ///< the tokens of the rows below, or the rows of a picture (CLS, then patches)
     struct Pairs {
         size_t choices = 0;        ///< of each row: as many as asked for, or as there are
         std::vector<int> ids;      ///< [tokens, choices], by falling value

@@ -14,8 +14,8 @@ namespace attn {
 ///         layers of an encoder: Langedijk et al. 2023, "DecoderLens: Layerwise Interpretation of Encoder-Decoder
 ///         Transformers", arXiv:2310.03686: the decoder reads that layer in place of the last one.
 struct LogitLens : AnalysisResult {
-    /// The predictions after one layer. A row is a token of a text. Of classes, row 0 is the classifier as it reads the
-    /// layer; of pictures, the others are the classifier that reads one token alone, unless it reads two tokens.
+    /// The predictions after one layer. In a text, a row is a token. With classes, row 0 is the classifier's reading of
+    /// the whole layer. In a picture, the other rows are its readings of single tokens, unless it reads two tokens.
     struct Stage {
         int layer = -1;      ///< -1: the embedding
         std::string stack{}; ///< "encoder" or "decoder" in a model with both; empty in others
@@ -65,8 +65,8 @@ struct TokenScores : AnalysisResult {
     }
 };
 
-/// Computes TokenScores; of a model that reads a source, of the target that it writes. A text longer than the context
-/// is read in windows that overlap by half, and each token is scored with its longest context.
+/// Computes TokenScores for a text, or for the target of a model that reads a source. A text longer than the context is
+/// read in windows that overlap by half, and each token is scored with its longest context.
 struct TokenScoresAnalysis : Analysis {
     std::string text{};        ///< empty: `tokens`
     std::vector<int> tokens{}; ///< empty: the current sequence

@@ -26,7 +26,7 @@ struct PatchEmbedding : AnalysisResult {
     }
 };
 
-/// Computes PatchEmbedding from a vision model, whatever the picture.
+/// Computes PatchEmbedding from a vision model. It does not depend on the picture.
 struct PatchEmbeddingAnalysis : Analysis {
     int64_t mostComponents = 28; ///< largest number of components of the filters
     std::string key() const override { return "patch_embedding"; }

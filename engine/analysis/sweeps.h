@@ -45,8 +45,8 @@ struct PatchSweep : AnalysisResult, PatchEffects {
 
 /// Computes PatchSweep.
 struct PatchSweepAnalysis : Analysis {
-    /// The other text, with as many tokens as the current one; of a model that reads a source, the other source. Of
-    /// pictures: AnalysisContext::other.
+    /// The other text, with as many tokens as the current one; or the other source, if the model reads one. For
+    /// pictures, AnalysisContext::other is used.
     std::string text;
     /// The patched hook of each block: one of patchableHooks().
     std::string hook = "hook_resid_pre";

@@ -30,7 +30,7 @@ enum class TextHeadKind : uint8_t {
     Local,     ///< the last four tokens, including the query token
     Broad,     ///< all visible tokens, almost evenly
     NextToken, ///< the next token, of models that look ahead. @source Clark et al. 2019, arXiv:1906.04341, section 3
-    // Of cross-attention, on a source and a target of as many random tokens. These definitions are ours.
+    // For cross-attention, on a source and a target of equally many random tokens. These definitions are ours.
     SamePlace,       ///< the token of the source at the query's place, or at a fixed distance of at most 2 from it
     LastSourceToken, ///< the last token of the source, which ends it in most models
 };

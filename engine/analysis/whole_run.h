@@ -18,7 +18,7 @@ namespace attn {
 /// weights, gates and other changes, and does not touch its cache.
 class WholeRun {
 public:
-    /// What an analysis needs of the graph besides its hooks.
+    /// The parts of the graph that an analysis needs besides its hooks.
     enum class Needs : uint8_t { Nothing, Prediction };
 
     /// @throws Error as RunningModel::require(), and if the model predicts no tokens, and no class of the whole input

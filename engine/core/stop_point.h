@@ -4,8 +4,8 @@
 
 namespace attn {
 
-/// Where long work on a user's text may end early: it calls the point between pieces of less than a second. Values that
-/// carry one are equal whatever it is: it is no setting.
+/// Lets long work on a user's text end early: the work calls it between pieces of less than a second. It is no setting,
+/// so all values compare equal.
 struct StopPoint {
     std::function<void()> throwIfStopped{}; ///< empty: the work always runs to its end
     void operator()() const {

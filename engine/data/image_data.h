@@ -32,7 +32,7 @@ struct ImageData {
 /// @throws Error naming the file or folder, the problem and the remedy
 ImageData readImageData(const std::filesystem::path& folder, const ImageSize& size);
 
-/// The same, for tasks that need no classes: a folder that holds pictures itself has one class, "picture".
+/// Reads pictures for tasks without classes. A folder that directly contains pictures has one class, "picture".
 ImageData readPictures(const std::filesystem::path& folder, const ImageSize& size);
 
 /// A sentence for people if PNG files of a folder of pictures are animations, or may be transparent; else empty. Looks

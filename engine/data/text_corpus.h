@@ -14,8 +14,8 @@ struct TextCorpus {
     std::vector<int32_t> train{}, validation{};
 };
 
-/// Reads DataSettings::text and cuts it into tokens as DataSettings::tokens says. The first 90 % are for training;
-/// merges of BPE are learned from them.
+/// Reads DataSettings::text and cuts it into tokens as DataSettings::tokens prescribes. The first 90 % are for
+/// training; merges of BPE are learned from them.
 /// @param task id, for messages  @param specials special tokens, which have the last ids
 /// @throws Error naming the file or the setting, the problem and the remedy
 TextCorpus readTextCorpus(std::string_view task, const DataSettings& settings,

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-// What keeps the work on a file of the user's in proportion to its size, whatever its lines and words look like.
+// Keeps the work on a user's file proportional to its size, even with very long lines or words.
 
 namespace attn {
 
@@ -31,7 +31,7 @@ std::string_view firstBytes(std::string_view text, size_t most);
 /// The beginning of a text that may fill a context of so many tokens.
 std::string_view beginningOf(std::string_view text, size_t tokens);
 
-/// The same, cut at the end of its last token: for texts that are encoded again and again.
+/// The beginning of a text, cut at the end of its last token: for texts that are encoded repeatedly.
 /// @throws Error as Tokenizer::encode
 std::string_view beginningOf(std::string_view text, const Tokenizer& tokenizer, size_t tokens);
 

@@ -15,7 +15,7 @@ inline constexpr std::string_view kBuiltinStories = "builtin:stories";
 /// Reads DataSettings::text, a file or kBuiltinStories.
 /// @param file what to choose if there is none: "choose a UTF-8 text file"  @throws Error naming the file
 std::string readTaskBytes(std::string_view task, const DataSettings& settings, std::string_view file);
-/// The same for a text that must be UTF-8. @throws Error naming the line that is not
+/// Reads a task's text, which must be UTF-8. @throws Error naming the first line that is not
 std::string readTaskText(std::string_view task, const DataSettings& settings, std::string_view file);
 
 /// The tokenizer.json of a text: that of the model from which training starts, if the settings say so, else word pieces

@@ -6,7 +6,7 @@
 
 namespace attn::gpu {
 
-/// Lists every device that the Vulkan loader knows, usable or not. Empty if there is no driver.
+/// Lists every device of the Vulkan loader, usable or not. Empty if there is no driver.
 std::vector<DeviceInfo> listDevices();
 
 } // namespace attn::gpu

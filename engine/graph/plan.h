@@ -17,7 +17,7 @@ struct PlannedTensor {
     TensorType type{};
     Home home = Home::Arena;
     std::string name{};      ///< of the source if home is not Arena, else the node's path
-    uint64_t byteOffset = 0; ///< within the arena; of other homes, within the source
+    uint64_t byteOffset = 0; ///< within the arena, or within the source for other homes
     uint64_t byteSize = 0;   ///< padded
 };
 

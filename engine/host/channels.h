@@ -11,7 +11,7 @@ namespace attn::host {
 struct ChannelMean {
     int64_t B = 0, H = 0, T = 0, S = 0, D = 0, stride = 0;
     const float *k = nullptr, *v = nullptr; ///< [B,H,S]
-    const float* q = nullptr;               ///< [B,H,T], of which the logistic function is a factor; null for none
+    const float* q = nullptr;               ///< [B,H,T]; z is multiplied with its logistic function; null for none
     const float* table = nullptr;           ///< null with factors
     int64_t tableHead = 0, tableRow = 0;    ///< floats from a head and a query to the next
     const float *queryFactors = nullptr, *keyFactors = nullptr;

@@ -29,7 +29,7 @@ struct ClusterGradient {
 };
 void clusterAttentionGradient(const ClusterAttention& of, const ClusterGradient& gradient, Pool& pool);
 
-/// The columns of the `count` largest x * factor of a row, ascending; of equals, the first ones.
+/// The columns of the `count` largest x * factor of a row, ascending. If some are equal, the first ones.
 void largestColumns(int64_t columns, int64_t count, const float* x, const float* factor, int32_t* out);
 
 } // namespace attn::host

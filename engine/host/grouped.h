@@ -15,7 +15,7 @@ struct Grouped {
     const int32_t* begins = nullptr; ///< [groups + 1]
 
     int64_t begin(int64_t group) const { return std::clamp<int64_t>(begins[group], 0, rows); }
-    /// Not before the begin, whatever the numbers are.
+    /// At least begin(group), for any numbers.
     int64_t end(int64_t group) const { return std::clamp<int64_t>(begins[group + 1], begin(group), rows); }
 };
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <type_traits>
 
-// What the kernels of integerProduct() share. Each is compiled for other instructions.
+// Code that the kernels of integerProduct() share. Each kernel is compiled for other instructions.
 
 namespace attn::host {
 

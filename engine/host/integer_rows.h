@@ -9,8 +9,8 @@
 
 namespace attn::host {
 
-/// A few rows of x, of whose numbers each group of 32 is integers of 21 bits times a scale. The error of a number is at
-/// most 2^-21 of the largest of its group: about what adding a row of floats costs.
+/// A few rows of x. Each group of 32 numbers is stored as integers of 21 bits times a scale. The error of a number is
+/// at most 2^-21 of the largest of its group, about as much as adding a row of floats costs.
 struct IntegerRows {
     static constexpr int kDigits = 3, kDigitBits = 7;
     static constexpr int64_t kGroup = 32, kGroups = 8, kSuper = kGroup * kGroups;

@@ -10,7 +10,7 @@
 
 namespace attn::host {
 
-/// Rows [B,T,W] of sequences, of which the first `lengths[b]` count.
+/// Rows [B,T,W] of sequences. Only the first `lengths[b]` rows of a sequence count.
 struct SequenceRows {
     int64_t B = 0, T = 0, W = 0;
     const int32_t* lengths = nullptr; ///< null: all count

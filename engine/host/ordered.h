@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-// Products of matrices whose every sum is added up term by term, in order. So a row of the result has the same bits
-// whatever rows are computed beside it, and however a longer product of its terms is cut. As fast as product(), where
-// the second factor lies in panels and serves several calls.
+// Matrix products in which every sum is added term by term, in order. A row of the result has the same bits for any
+// rows beside it, and for any division of a longer product. They are as fast as product() if the second factor is
+// stored in panels and serves several calls.
 
 namespace attn::host {
 
@@ -39,7 +39,7 @@ private:
 struct OrderedProduct {
     int64_t M = 0, N = 0, K = 0;
     const float* a = nullptr;
-    int64_t aStride = 0; ///< floats from row to row; of any sign
+    int64_t aStride = 0; ///< floats from row to row; may be negative
     Columns b{};
     float* out = nullptr;
     int64_t stride = 0; ///< of out

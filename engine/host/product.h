@@ -19,16 +19,17 @@ struct Factor {
 /// out = scale * a . b + keep * out, on the calling thread. @param stride of out  @param keep 0 or 1
 void product(const ProductSize& size, Factor a, Factor b, float* out, int64_t stride, float scale = 1, float keep = 0);
 
-/// A product in which each row of out has the same bits whatever the number of rows. The library sums the last rows of
-/// some numbers of rows, and all rows of a few, in another order, so those are multiplied beside rows of zeros.
+/// A product in which each row of out has the same bits for any number of rows. For some numbers of rows, the library
+/// sums the last ones in another order, and for few rows all of them; those are multiplied beside rows of zeros.
 /// @param a not transposed  @param size N more than 1
 void steadyProduct(const ProductSize& size, Factor a, Factor b, float* out, int64_t stride, float scale = 1,
                    float keep = 0);
 
-/// The least number of columns of such a product, not below `count`, whose columns have the same bits whatever columns
-/// there are besides.
+/// The least number of columns, not below `count`, for which each column of such a product has the same bits beside any
+/// others.
 constexpr int64_t steadyColumns(int64_t count) { return count <= 128 ? 128 : (count + 15) / 16 * 16; }
-/// The same of up to 128 terms: whatever terms that are zero there are besides.
+/// The least number of terms, not below `count`, to which zeros can be added without a change of bits; for up to 128
+/// terms.
 constexpr int64_t steadyTerms(int64_t count) { return (count + 15) / 16 * 16; }
 
 } // namespace attn::host

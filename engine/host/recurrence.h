@@ -9,8 +9,8 @@
 
 namespace attn {
 
-/// What a recurrent network computes from its gates, its hidden state and R, the recurrent matrix. W is the width of
-/// the hidden state; a gate is W numbers, and the gates of a row lie one after another.
+/// The function of a recurrent network of its gates, its hidden state and R, the recurrent matrix. W is the width of
+/// the hidden state. A gate is W numbers, and the gates of a row are adjacent.
 enum class Recurrence : uint8_t {
     /// h' = tanh(x + R h). @source Elman 1990, "Finding Structure in Time"
     Elman,
@@ -34,7 +34,8 @@ struct Recurrent {
     const int32_t* lengths = nullptr; ///< [B]: the rows of each sequence that count; null: all
 
     int64_t gates() const { return kind == Recurrence::Lstm ? 4 : kind == Recurrence::Gru ? 3 : 1; }
-    /// What is kept of a row for the way back: the gates after their functions, and the cell of an LSTM or s of a GRU.
+    /// The numbers of a row that are kept for the way back: the gates after their functions, and the cell of an LSTM or
+    /// s of a GRU.
     int64_t kept() const { return kind == Recurrence::Elman ? 0 : gates() + 1; }
     int64_t stride() const { return (W + 3) / 4 * 4; }
     int64_t gateStride() const { return (gates() * W + 3) / 4 * 4; }

@@ -15,7 +15,7 @@ struct Strip {
 };
 void reduceStrip(const Strip& strip, int64_t begin, int64_t end, const float* x, float* y);
 
-/// The same over `lines` padded rows. @return one number
+/// Reduces `lines` padded rows. @return one number
 float reduceLines(bool isMaximum, int64_t lines, int64_t columns, const float* x);
 
 /// The sums of all numbers up to each.
@@ -24,7 +24,7 @@ struct Cumulative {
     bool isReverse = false;   ///< from the last one on
 };
 void cumulateRow(Cumulative how, int64_t columns, const float* x, float* y);
-/// The same through rows that lie `stride` floats apart, for floats [begin, end) of each.
+/// Cumulates through rows that are `stride` floats apart, for floats [begin, end) of each.
 void cumulateStrip(Cumulative how, int64_t strip, int64_t stride, int64_t begin, int64_t end, const float* x, float* y);
 
 /// The column of the largest number, the lowest of equals. NaN counts only in column 0.

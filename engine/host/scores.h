@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// What the kernels of attention share: scores of a block of queries and keys, and what is done to each row of them.
+// Code that the kernels of attention share: the scores of a block of queries and keys, and operations on each row of
+// them.
 
 namespace attn::host {
 
@@ -37,14 +38,14 @@ struct ScoreBlock {
 };
 /// The scores [queries, keys] of a block; those of hidden cells are kHiddenScore. @param stride of the scores
 void scoreBlock(const Attention& of, const ScoreBlock& block, Sight sight, float* scores, int64_t stride);
-/// scoreBlock() with the same bits for each score whatever the number of queries and keys beside it.
+/// scoreBlock() in which each score has the same bits for any number of queries and keys beside it.
 /// @param scores with room for steadyColumns(keys); those after the block's are undefined
 void steadyScores(const Attention& of, const ScoreBlock& block, Sight sight, float* scores, int64_t stride);
 /// Rows of keys or of values, followed by rows of zeros: where they are if `places` rows are given, else a copy.
 /// @param rows those of one group  @param step floats from one to the next  @param width floats of a row
 /// @param which of scratch()
 Factor padded(const float* rows, int64_t count, int64_t places, int64_t step, int64_t width, int which);
-/// Adds to products q . k * scale what the rule adds, and hides what it hides.
+/// Adds the rule's bias and slopes to products q . k * scale, and hides cells.
 void applyRule(const Attention& of, int64_t head, int64_t query, Rows keys, Sight sight, float* scores);
 /// Hides up to 32 keys whose bits are not set.
 void hideUnset(uint32_t bits, int64_t keys, float* scores);

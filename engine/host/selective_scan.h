@@ -6,7 +6,7 @@
 
 namespace attn::host {
 
-/// What both directions read. Rows of channels are [B,T,W], of states [B,T,N], and states lie as [N,W].
+/// The inputs of both directions. Rows of channels are [B,T,W], of states [B,T,N], and states are stored as [N,W].
 struct SelectiveScan {
     SequenceRows rows{};
     int64_t N = 0;

@@ -32,7 +32,7 @@ struct Whole {
     HWY_ATTR Vector orElse(Vector value, Vector) const { return value; }
 };
 
-/// The same for the first lanes of a vector, at the end of a row.
+/// Access to the first lanes of a vector, at the end of a row.
 struct Part {
     hn::Mask<Floats> mask;
     HWY_ATTR Vector load(const float* from) const {

@@ -6,9 +6,9 @@
 
 namespace attn {
 
-/// Decodes a picture of a training set: PNG, JPEG or binary PPM, recognised by its content. Transparent pixels
-/// keep the colours that the file stores for them, and the picture is rotated as its EXIF data says. The application
-/// itself reads the pictures that a person opens, in more formats.
+/// Decodes a picture of a training set: PNG, JPEG or binary PPM, recognised by its content. Transparent pixels keep
+/// their stored colours, and the EXIF rotation is applied. The application itself reads the pictures that a person
+/// opens, in more formats.
 /// @throws Error naming the file and the reason
 Image decodeImage(const std::filesystem::path& path);
 

@@ -20,7 +20,7 @@ enum class CropRule : uint8_t {
 /// The steps that prepare a picture for a vision model, in the order of the fields. Models define them in
 /// preprocessor_config.json, or in timm's pretrained_cfg.
 struct ImagePreprocessing {
-    std::optional<ImageSize> resize{};     ///< resize to this size, whatever the aspect ratio
+    std::optional<ImageSize> resize{};     ///< resize to this size, without regard to the aspect ratio
     std::optional<int64_t> shortestEdge{}; ///< or resize the shorter side to this length, keeping the aspect ratio
     std::optional<ImageSize> cover{};      ///< or keep the aspect ratio and just cover this size
     std::optional<ImageSize> inside{};     ///< or keep the aspect ratio and just fit inside this size
@@ -36,7 +36,7 @@ struct ImagePreprocessing {
     std::vector<double> deviation{}; ///< of each channel, divides the result
     bool operator==(const ImagePreprocessing&) const = default;
 
-    /// The same steps for another size of the result: the resize before the crop grows in proportion.
+    /// These steps for another size of the result: the resize before the crop grows in proportion.
     ImagePreprocessing forSize(const ImageSize& size) const;
 };
 

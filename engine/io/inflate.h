@@ -6,8 +6,8 @@
 
 namespace attn {
 
-/// Unpacks data of zlib that comes from a stranger and says how long it becomes.
-/// @param size promised bytes: neither memory nor time is spent on more
+/// Unpacks zlib data of a declared size from an untrusted file.
+/// @param size declared bytes: no more memory or time is spent
 /// @throws Error without a place if the data becomes longer or shorter, or is damaged
 std::string inflated(std::span<const std::byte> packed, size_t size);
 

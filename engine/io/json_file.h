@@ -32,7 +32,7 @@ nlohmann::json parseJson(std::string_view text, const std::string& file, std::ve
 /// Parses a JSON file of at most kMostJsonBytes, with the limits of parseJson().
 /// @throws Error naming the file and the position of the mistake
 nlohmann::json readJsonFile(const std::filesystem::path& path);
-/// The same. @param warnings gets a sentence that names repeated keys, if there are any
+/// Reads a JSON file. @param warnings receives a sentence that names repeated keys, if there are any
 nlohmann::json readJsonFile(const std::filesystem::path& path, std::vector<std::string>& warnings);
 
 /// The beginning of a value's JSON, for messages.

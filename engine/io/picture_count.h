@@ -15,7 +15,7 @@ int64_t picturesIn(std::span<const std::byte> file);
 /// The largest picture of an icon, which Pillow reads. @return its index; 0 for other formats
 int64_t largestPicture(std::span<const std::byte> file);
 
-/// Whether a PNG file says that pixels may be transparent. @param file its beginning
+/// Whether pixels of a PNG file may be transparent, by its header. @param file its beginning
 bool mayBeTransparent(std::span<const std::byte> file);
 
 } // namespace attn

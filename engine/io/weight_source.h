@@ -46,7 +46,7 @@ public:
         bool operator==(const Repeat&) const = default;
     };
     const std::vector<Repeat>& repeats() const { return repeats_; }
-    /// What is unclear in config.json and in the index, in sentences.
+    /// Sentences about ambiguities in config.json and in the index.
     const std::vector<std::string>& warnings() const { return warnings_; }
     /// Files with weights beside those that were opened: adapters, shards that the index does not name, other formats.
     const std::vector<std::string>& otherFiles() const { return otherFiles_; }

@@ -9,7 +9,7 @@ namespace attn {
 /// The weights of the keys in channelMean(). The number of a cell comes from a table, or is a product of factors.
 struct ChannelMeanInputs {
     Tensor k, v;    ///< [B,H,S,D]
-    Tensor q{};     ///< [B,H,T,D], of which the logistic function is a factor of z; null for none
+    Tensor q{};     ///< [B,H,T,D]; z is multiplied with its logistic function; null for none
     Tensor table{}; ///< [1|H, 1|T, S], or [1|H, 1|T, 2 window - 1] by key minus query from -(window - 1) on; or null
     Tensor queryFactors{}, keyFactors{}; ///< [T,F] and [S,F], whose products are the numbers; without a table
     int64_t window = 0;                  ///< cells this far apart or farther have the number 0; 0: none have

@@ -9,9 +9,9 @@ namespace attn {
 /// same of each key; without a gradient
 Tensor sphereOf(Tensor q, Tensor k);
 
-/// The columns of the `count` largest x factor of each row, in ascending order of the columns; of equals, the first
-/// columns. Costs much less than a sort. No gradient.
-/// @param x [N...,R,C]  @param factor [N...,C], of all rows of an index before  @return I32 [N...,R,count]
+/// The columns of the `count` largest x factor of each row, in ascending order of the columns. If some are equal, the
+/// first columns. Costs much less than a sort. No gradient.
+/// @param x [N...,R,C]  @param factor [N...,C], for all rows with the same index before  @return I32 [N...,R,count]
 Tensor largestColumns(Tensor x, Tensor factor, int64_t count);
 
 /// Tokens in clusters, which may overlap.

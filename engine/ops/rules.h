@@ -35,7 +35,7 @@ inline int64_t liveRowsOf(const TensorType& type, const StepParams& step) {
 
 /// The rows of a tensor that are worth another thread, for kernels that do about one thing to each float.
 inline int64_t rowsForThread(const Shape& shape) { return (1 << 14) / std::max<int64_t>(shape.rowStride(), 1) + 1; }
-/// The same in vec4s of any tensor.
+/// The number of vec4s of a tensor that make another thread worthwhile.
 inline constexpr int64_t kVectorsForThread = 1 << 12;
 
 /// @throws Error if `holds` is false. @param what should give the shapes
@@ -136,7 +136,7 @@ struct FlatGrid {
     }
 };
 
-/// The same for one invocation per vec4 of an output.
+/// A grid with one invocation per vec4 of an output.
 inline FlatGrid gridPerVec4(const TensorType& type) { return FlatGrid(type.shape.paddedElements() / 4); }
 
 } // namespace attn

@@ -5,7 +5,7 @@
 
 namespace attn {
 
-/// What scan() reads. W is the width of the hidden state, and there are 1 gate (Elman), 4 (LSTM) or 3 (GRU).
+/// The inputs of scan(). W is the width of the hidden state, and there are 1 gate (Elman), 4 (LSTM) or 3 (GRU).
 struct ScanInputs {
     Tensor gates;     ///< [B,T,gates W]: x . W_input + biases, one big product for all rows
     Tensor recurrent; ///< [gates W, W], the gates in PyTorch's order
@@ -19,7 +19,7 @@ struct Scanned {
     Tensor state;  ///< [B,W], after the last row that counts
     Tensor cell;   ///< [B,W], of an LSTM
 };
-/// Runs a recurrent network over the rows of each sequence: Recurrence says what it computes. The last state may begin
+/// Runs a recurrent network over the rows of each sequence, with the formulas of Recurrence. The last state may begin
 /// the next scan. All inputs but the lengths have gradients, by backpropagation through time.
 /// @throws Error if the shapes do not fit
 /// @source the formulas of PyTorch's torch.nn.RNN, LSTM and GRU

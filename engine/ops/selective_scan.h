@@ -4,7 +4,7 @@
 
 namespace attn {
 
-/// What selectiveScan() reads, for W channels of N numbers of state each.
+/// The inputs of selectiveScan(), for W channels with states of N numbers each.
 struct SelectiveScanInputs {
     Tensor x;         ///< [B,T,W]
     Tensor step;      ///< [B,T,W]: how long a row lasts for a channel, above 0

@@ -4,13 +4,13 @@
 #include "engine/ops/ops.h"
 #include "engine/ops/rules.h"
 
-// What the ops share that read sequences row after row.
+// Rules for ops that read sequences row by row.
 
 namespace attn {
 
 /// The place of an input or output that a node lacks.
 inline constexpr uint32_t kAbsent = 99;
-/// The places of inputs that come one after another, of which some are absent.
+/// The places of consecutive inputs, some of which may be absent.
 struct Places {
     uint32_t count;
     uint32_t next(bool isThere) { return isThere ? count++ : kAbsent; }

@@ -19,7 +19,7 @@ Shape broadcastShape(const Shape& a, const Shape& b, std::string_view op);
 
 /// The number of floats from one index of each axis to the next, on the device and in references.
 std::vector<int64_t> stepsOf(const Shape& shape);
-/// The same for a tensor that is read as if it had the shape `to`: 0 along axes on which it is repeated.
+/// The steps of a tensor that is read as if it had the shape `to`: 0 along axes on which it is repeated.
 std::vector<int64_t> broadcastSteps(const Shape& shape, const Shape& to);
 
 /// Calls visit(index) for every index of the shape, in order.

@@ -14,10 +14,10 @@ struct Part;
 /// Whether a part is one of the block around the attention: no attention can be run with it alone.
 bool isOfBlock(const Part& part);
 
-/// The composition that runs a part by itself: two heads, a causal mask where the part allows one, the part with its
-/// initial values, and what the part requires besides.
-/// @param tokens if positive, the length of the sequence: a part that knows a picture's grid then has one of so many
-/// places, nearly as many rows as columns. Otherwise it keeps its own.
+/// The composition that runs a part by itself: two heads, a causal mask if the part allows one, the part with its
+/// initial values, and other parts that it requires.
+/// @param tokens if positive, the length of the sequence: a part with a picture's grid then has one of so many places,
+/// nearly as many rows as columns. Otherwise it keeps its own.
 AttentionSpec specOfPart(const Part& part, int64_t tokens = 0);
 
 /// Why the time of a part, measured, grows otherwise than its operations and memory; empty where it does not.

@@ -29,12 +29,12 @@ struct AttentionExtents {
 };
 
 /// Standard normal random numbers. Fewer heads get the first numbers of more heads.
-/// @param former numbers of the same seed and any extents, of which the first ones are kept instead of drawn again
+/// @param former numbers of the same seed and any extents; the first ones are kept instead of drawn again
 AttentionNumbers randomNumbers(const AttentionExtents& extents, uint64_t seed, AttentionNumbers former = {});
 
 /// Features times random matrices. Queries and keys of a group of heads share a matrix, so similar tokens attend to
 /// each other. Values have another one.
-/// @param former numbers of the same features, seed, tokens and width, of which the first groups are kept
+/// @param former numbers of the same features, seed, tokens and width; the first groups are kept
 AttentionNumbers projectedNumbers(const TokenFeatures& features, const AttentionExtents& extents, uint64_t seed,
                                   AttentionNumbers former = {});
 

@@ -40,7 +40,7 @@ struct WindowExtensions {
     std::vector<const char*> instance{}, device{};
 };
 
-/// A device and its compiled kernels. Its members may be used from any thread; whatever lies on it must be destroyed
+/// A device and its compiled kernels. Its members may be used from any thread. All objects on it must be destroyed
 /// before it.
 class Device {
 public:
@@ -58,7 +58,7 @@ public:
     const gpu::DeviceTraits& traits() const;
     const std::string& name() const { return traits().name; }
     KernelTraits kernelTraits() const; ///< the traits by which ops choose kernels
-    uint64_t allocatedBytes() const;   ///< device memory that buffers hold now, whoever made them
+    uint64_t allocatedBytes() const;   ///< device memory in all present buffers
     uint64_t freeBytes() const;        ///< an estimate; other programs use the device too
 
     size_t kernelCount() const; ///< kernels compiled so far; each costs about 50 ms on software Vulkan

@@ -14,7 +14,7 @@ struct BertNormalizer {
     bool stripsAccents = true;       ///< decomposes (NFD) and removes marks
     bool lowercases = true;
 
-    /// @throws Error if the text becomes too long, as the budget of the whole text says
+    /// @throws Error if the text exceeds the budget
     AlignedText apply(AlignedText text, TextBudget& budget) const;
 };
 

@@ -20,7 +20,7 @@ struct BertOptions {
 
 /// The tokenizer.json of a BERT model. A text gets its first token and a separator, a pair a second separator and the
 /// token types 0 and 1.
-/// @param tokens by id; of two equal ones, the last counts
+/// @param tokens by id; of two equal ones, the last is used
 std::string bertTokenizerJson(const std::vector<std::string>& tokens, const BertOptions& options);
 
 /// The tokenizer.json that the vocab.txt of an older folder means with the small files beside it.

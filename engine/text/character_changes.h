@@ -10,8 +10,8 @@
 
 namespace attn {
 
-// Changes of single characters as Hugging Face's library makes them, which knows some classes of characters by older
-// versions of Unicode.
+// Changes of single characters as in Hugging Face's library, which classifies some characters by older versions of
+// Unicode.
 
 /// Writes other text for some characters. @param change receives a character and appends to a string; false: it stays
 /// @throws Error if the text becomes too long

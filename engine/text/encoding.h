@@ -16,7 +16,7 @@ struct Encoding {
     std::vector<int> types{}; ///< token types (segments): for BERT 0 in the first text and 1 in the second
     std::vector<int> texts{}; ///< the text of ranges[i]: 0, or 1 for the second of a pair
     /// The first kMostMissing different pieces of the text that have no token: characters, or whole words. The unknown
-    /// token stands in their place; of a tokenizer that has none, nothing.
+    /// token stands in their place, or nothing if the tokenizer has none.
     std::vector<std::string> missing{};
     static constexpr size_t kMostMissing = 7;
     bool operator==(const Encoding&) const = default;

@@ -23,7 +23,7 @@ public:
     /// @throws Error naming file and field
     [[noreturn]] void fail(const std::string& what, const std::string& hint = kHint) const;
 
-    /// Runs an action. Of an Error that names no place, it says that this node is it. @param before precedes its
+    /// Runs an action. An Error without a place gets this node as its place. @param before precedes the error's
     /// sentence
     template <class Action> auto naming(const Action& action, const std::string& before = {}) const {
         try {

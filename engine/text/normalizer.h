@@ -27,7 +27,7 @@ public:
     /// The steps of this one, and then those of another.
     Normalizer then(const Normalizer& other) const;
 
-    /// @throws Error if the text becomes too long or costs too much, as the budget of the whole text says
+    /// @throws Error if the text exceeds the budget in length or cost
     AlignedText apply(AlignedText text, TextBudget& budget) const;
 
 private:

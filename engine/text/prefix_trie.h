@@ -19,7 +19,7 @@ public:
     };
 
     PrefixTrie() : PrefixTrie(std::span<const Key>()) {}
-    /// @param keys in any order; of two with the same text the first counts, and an empty one is never found
+    /// @param keys in any order; of two with the same text the first is used, and an empty one is never found
     explicit PrefixTrie(std::span<const Key> keys);
 
     /// Calls visit(Match) for each key that stands at byte `at`, from the shortest to the longest.

@@ -20,8 +20,8 @@ TokenizerParts t5Parts(const SentencePieceFile& model, const std::string& file, 
 /// @throws Error naming the file and what is wrong in it
 TokenizerParts xlmRobertaParts(const SentencePieceFile& model, const std::string& file);
 
-/// CamemBERT's: five tokens of its own stand before the pieces, of which the last two repeat <s> and </s>, and <mask>
-/// stands behind them. @throws Error naming the file and what is wrong in it
+/// CamemBERT's: five tokens of its own precede the pieces, and <mask> follows them. The last two of the five repeat <s>
+/// and </s>. @throws Error naming the file and its fault
 TokenizerParts camembertParts(const SentencePieceFile& model, const std::string& file);
 
 /// How XLNet's and ALBERT's tokenizers change a text before SentencePiece does, and what stands around it.

@@ -8,8 +8,8 @@ namespace attn {
 /// The most steps of a normalizer, a pre-tokenizer or a decoder; the longest of known tokenizers have 30.
 inline constexpr size_t kMostTextSteps = 256;
 
-/// The memory and work that a tokenizer may spend on one text. Its file may come from a stranger: eight chained
-/// replacements can make a text 50^8 times longer, and an expression can try 2^n ways to match n letters.
+/// The memory and work that a tokenizer may spend on one text. Its file may be untrusted: eight chained replacements
+/// can make a text 50^8 times longer, and an expression can try 2^n ways to match n letters.
 class TextBudget {
 public:
     /// @param textBytes length of the text

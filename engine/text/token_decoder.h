@@ -30,7 +30,7 @@ public:
     /// SentencePiece's: U+2581 becomes a space. @param dropsFirst removes the space that encoding prepended
     /// @param hasBytes tokens such as "<0xE4>" become their bytes
     static TokenDecoder sentencePiece(bool dropsFirst, bool hasBytes);
-    /// The same where spaces at the beginning count: at most one of them goes.
+    /// The same decoder for texts whose spaces at the beginning count: it removes at most one of them.
     static TokenDecoder sentencePieceExact(bool dropsFirst, bool hasBytes);
 
     /// Runs the chain on one list of tokens.

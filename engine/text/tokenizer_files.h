@@ -20,7 +20,7 @@ namespace attn {
 /// @source transformers 4, tokenization_utils_base.py, PreTrainedTokenizerBase._from_pretrained
 class TokenizerFiles {
 public:
-    /// The kinds of tokenizers whose class changes what tokenizer.json says, or which can be made without that file.
+    /// The kinds of tokenizers whose class overrides tokenizer.json, or which can be made without that file.
     enum class Kind {
         None,    ///< no class is named, or one that only reads tokenizer.json
         Unknown, ///< a class that this program does not know

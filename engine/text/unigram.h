@@ -26,8 +26,8 @@ public:
     /// Reads a Unigram model. @param node tokenizer.json's "model"
     /// @throws Error naming file and field if it is damaged
     static Unigram parse(const JsonNode& node);
-    /// @param vocabulary ids of pieces; a piece that it lacks becomes the unknown token
-    /// @param pieces valid UTF-8; of two with the same text, the last counts
+    /// @param vocabulary ids of pieces; a piece without an id becomes the unknown token
+    /// @param pieces valid UTF-8; of two with the same text, the last is used
     /// @throws Error without a place if there are too many pieces or too long ones
     Unigram(StringMap<int> vocabulary, std::span<const Piece> pieces, Options options);
 

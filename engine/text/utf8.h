@@ -32,8 +32,8 @@ std::string encode(char32_t character);
 /// Whether a character has Unicode's property White_Space, the meaning of \s in Hugging Face's tokenizers.
 bool isWhitespace(char32_t character);
 
-/// The major version of Unicode that first had a character; 0 if ICU knows none. Hugging Face's tokenizers follow old
-/// versions in some places, and a version is the same whichever ICU tells it.
+/// The major version of Unicode that introduced a character; 0 if ICU does not have it. Hugging Face's tokenizers
+/// follow old versions in some places. The result does not depend on the version of ICU.
 int unicodeVersion(char32_t character);
 
 inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD"; // U+FFFD
