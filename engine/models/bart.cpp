@@ -189,7 +189,6 @@ DecoderConfig describeTrained(const Architecture& a, int64_t vocabulary, int64_t
 const TrainableFamily kTrainsBart{.id = "bart",
                                   .title = "BART: learned positions, norms after the sums",
                                   .hasSource = true,
-                                  .composes = false,
                                   .positions = {"learned", "none"},
                                   .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
                                       return describeTrained(a, vocabulary, context, TextPositions::Learned);
@@ -197,7 +196,6 @@ const TrainableFamily kTrainsBart{.id = "bart",
 const TrainableFamily kTrainsMarian{.id = "marian",
                                     .title = "Marian: sines as positions, norms after the sums",
                                     .hasSource = true,
-                                    .composes = false,
                                     .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
                                         return describeTrained(a, vocabulary, context, TextPositions::Sinusoidal);
                                     }};

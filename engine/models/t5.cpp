@@ -133,7 +133,6 @@ const ModelFamily kT5{.id = "t5",
 const TrainableFamily kTrainsT5{.id = "t5",
                                 .title = "T5: relative positions, RMS norm, gated GELU",
                                 .hasSource = true,
-                                .composes = false,
                                 .mayLackBiases = true,
                                 .positions = {"learned", "none"},
                                 .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {

@@ -5,8 +5,10 @@
 #include "engine/attention/part.h"
 #include "engine/core/bit_row.h"
 #include "engine/core/error.h"
+#include "engine/models/site_problem.h"
 #include "engine/models/trainable_family.h"
 #include "engine/models/vision_grid.h"
+#include "engine/training/composed_sites.h"
 #include "engine/training/recipe.h"
 
 #include <fmt/format.h>
@@ -85,16 +87,19 @@ std::vector<std::string> expressionsOf(const std::string& attention) {
 
 std::vector<AttentionSpec> specsIn(const std::string& attention) {
     std::vector<AttentionSpec> specs;
-    for (const std::string& expression : expressionsOf(attention)) specs.push_back(AttentionSpec::parse(expression));
+    for (const std::string& expression : expressionsOf(attention))
+        specs.push_back(AttentionSpec::parse(std::string(withoutSites(expression))));
     return specs;
 }
 
 bool saysPositions(const Architecture& a) {
-    return std::ranges::any_of(expressionsOf(a.attention),
-                               [](const std::string& text) { return slotsIn(text).contains(Slot::Position); });
+    return std::ranges::any_of(expressionsOf(a.attention), [](const std::string& text) {
+        return slotsIn(withoutSites(text)).contains(Slot::Position);
+    });
 }
 
 std::string emptyRowsWarning(const Architecture& a) {
+    if (trainableFamilyNamed(a.family).hasSource) return {};
     const std::vector<AttentionSpec> specs = specsIn(a.attention);
     for (int layer = 0; layer < a.layers && !specs.empty(); ++layer) {
         AttentionSpec spec = specs[static_cast<size_t>(layer) % specs.size()];
@@ -122,6 +127,14 @@ std::vector<AttentionSpec> attentionOf(const Architecture& a) {
 
 std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
     const TrainableFamily& family = trainableFamilyNamed(a.family);
+    if (family.hasSource && !a.attention.empty())
+        if (auto problem = siteProblem(decoderOf(a, 8, 64))) return AttentionProblem{std::move(*problem), {}};
+    if (family.hasSource) return {};
+    for (const std::string& text : expressionsOf(a.attention))
+        if (std::string_view kind; withoutSites(text, &kind) != text)
+            return AttentionProblem{
+                fmt::format("\"{}:\" is for a model with an encoder and a decoder, which {} has not", kind, a.family),
+                {}};
     const bool isEncoderOfText = family.looksAhead && !family.readsPictures;
     const std::vector<AttentionSpec> all = specsIn(a.attention);
     for (const Slot slot : {Slot::Norm, Slot::Residual, Slot::Layers})

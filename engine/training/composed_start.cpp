@@ -5,10 +5,12 @@
 #include "engine/core/error.h"
 #include "engine/models/decoder.h"
 #include "engine/models/folder_writer.h"
+#include "engine/models/site_problem.h"
 #include "engine/models/trainable_family.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_grid.h"
 #include "engine/models/vision_writer.h"
+#include "engine/training/composed_sites.h"
 #include "engine/training/starting_model.h"
 
 #include <fmt/format.h>
@@ -81,7 +83,7 @@ bool fitsFamily(const DecoderConfig& config, const std::vector<AttentionSpec>& s
 
 /// Whether a parameter is one of the keys or values of all heads.
 bool isOfKeyValueHeads(std::string_view name) {
-    constexpr std::array kEnds{".attn.W_K", ".attn.W_V", ".attn.b_K", ".attn.b_V"};
+    constexpr std::array kEnds{"attn.W_K", "attn.W_V", "attn.b_K", "attn.b_V"};
     return std::ranges::any_of(kEnds, [&](const char* end) { return name.ends_with(end); });
 }
 
@@ -112,13 +114,15 @@ std::string withKeyValueHeads(const Architecture& asked, const Architecture& own
                      .hint = fmt::format("choose a number that divides {}", own.heads)});
     const std::string heads = groups == own.heads ? fmt::format("heads=multi_head({})", own.heads)
                                                   : fmt::format("heads=grouped_query({}, {})", own.heads, groups);
-    if (asked.attention.empty()) return heads;
+    const bool hasSource = trainableFamilyNamed(own.family).hasSource;
+    if (asked.attention.empty())
+        return hasSource ? fmt::format("encoder: {0}; decoder: {0}; cross: {0}", heads) : heads;
     std::vector<std::string> expressions;
     for (const std::string& expression : expressionsOf(asked.attention)) {
-        if (slotsIn(expression).contains(Slot::Heads))
-            throw Error({.what = "the attention names heads, and key/value heads are given beside it",
+        if (hasSource || slotsIn(expression).contains(Slot::Heads))
+            throw Error({.what = "the attention is composed, and key/value heads are given beside it",
                          .where = "recipe: key_value_heads",
-                         .hint = "leave one of them out"});
+                         .hint = "name the heads in the attention: heads=grouped_query(...)"});
         expressions.push_back(expression + ", " + heads);
     }
     return fmt::format("{}", fmt::join(expressions, "; "));
@@ -165,15 +169,24 @@ std::string compositionFrom(const std::vector<LayerAttention>& own, const std::s
 }
 
 bool recompose(DecoderConfig& config, const Architecture& architecture) {
+    if (config.hasEncoder()) {
+        if (!composeSites(config, architecture.attention)) return false;
+        if (const auto problem = siteProblem(config))
+            throw Error({.what = *problem,
+                         .where = "recipe: attention",
+                         .hint = "choose another composition, or leave it empty to keep the model's"});
+        requireWritable(config, "recipe: attention");
+        return true;
+    }
     if (architecture.attention.empty() || architecture.attention == compositionOf(config.layers)) return false;
     const std::vector<AttentionSpec> specs = attentionOf(architecture);
     const auto isOther = [&](size_t layer) { return specs[layer % specs.size()] != config.layers[layer].spec; };
     const bool losesTable = config.positions != TextPositions::None && dropsTable(architecture, specs, config.layers);
     if (!losesTable && std::ranges::none_of(std::views::iota(size_t{0}, config.layers.size()), isOther)) return false;
-    if (config.hasEncoder() || config.hasQueryStream)
+    if (config.hasQueryStream)
         throw Error({.what = fmt::format("the format of {} has no composed attention", config.family),
                      .where = "recipe: attention",
-                     .hint = "leave it empty, or start from a model of the family gpt2, llama or bert"});
+                     .hint = "leave it empty, or start from a model of another family"});
     requireTrainable(architecture);
     if (losesTable || !fitsFamily(config, specs)) config.family = "attention-lab";
     for (size_t layer = 0; layer < config.layers.size(); ++layer) {

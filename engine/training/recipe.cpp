@@ -5,6 +5,7 @@
 #include "engine/core/globs.h"
 #include "engine/io/json_file.h"
 #include "engine/models/trainable_family.h"
+#include "engine/training/composed_sites.h"
 #include "engine/training/recipe_fields.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
@@ -262,6 +263,10 @@ Recipe suggestedRecipeWith(const std::string& fields) {
 
 DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
     DecoderConfig config = trainableFamilyNamed(a.family).describe(a, vocabulary, context);
+    if (config.hasEncoder()) {
+        composeSites(config, a.attention);
+        return config;
+    }
     const std::vector<AttentionSpec> specs = attentionOf(a);
     if (specs.empty()) return config;
     config.family = "attention-lab";

@@ -111,7 +111,8 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
     if (config_.hasEncoder()) config_.startToken = instance_->example(Split::Train, 0).prompt.front();
     structure_ = structureOf(config_, config_.context);
     written_ = config_;
-    if (config_.hasEncoder() && recipe.architecture.positions == "none") { // a format that no family has
+    if (config_.hasEncoder() && recipe.architecture.positions == "none" &&
+        recipe.architecture.attention.empty()) { // a format that no family has
         Architecture architecture = recipe.architecture;
         architecture.positions = Architecture().positions;
         written_ = decoderOf(architecture, config_.vocabulary, context);

@@ -13,6 +13,7 @@
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_writer.h"
 #include "engine/text/utf8.h"
+#include "engine/training/composed_sites.h"
 #include "engine/training/composed_start.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -127,7 +128,8 @@ namespace {
 std::string plainFamilyOf(const DecoderConfig& config) {
     for (const TrainableFamily* family : trainableFamilies())
         if (family->composes && family->describe && family->looksAhead == isEncoder(config) &&
-            family->describe({}, 1, 1).norm == config.norm)
+            family->hasSource == config.hasEncoder() && family->describe({}, 1, 1).norm == config.norm &&
+            family->describe({}, 1, 1).embeddingNorm == config.embeddingNorm)
             return std::string(family->id);
     return Architecture().family; // none that this program has written
 }
@@ -145,7 +147,9 @@ Architecture architectureOf(const DecoderConfig& config) {
             .activation = isGated ? Architecture{}.activation : activationName(config.feedForward.activation),
             .bias = first.queryKeyValueBias || first.outputBias || config.feedForward.bias,
             .attentionOnly = config.feedForward.width == 0,
-            .attention = isComposed ? compositionOf(config.layers) : std::string()};
+            .attention = !isComposed           ? std::string()
+                         : config.hasEncoder() ? siteCompositionOf(config)
+                                               : compositionOf(config.layers)};
 }
 
 Architecture architectureOf(const VisionConfig& config) {
@@ -175,6 +179,12 @@ Recipe startingFrom(const StartingModel& model, Recipe recipe) {
     requireAsked(recipe.start, fresh, recipe.architecture);
     if (recipe.start.asked.contains("key_value_heads")) fresh.attention = withKeyValueHeads(fresh, recipe.architecture);
     recipe.start.asked.clear(); // now recorded with all others
+    if (model.text && model.text->config().hasEncoder()) {
+        if (!fresh.attention.empty()) recipe.architecture.attention = fresh.attention;
+        recipe.architecture.init = fresh.init;
+        recipe.architecture.initialDeviation = fresh.initialDeviation;
+        return recipe;
+    }
     const std::vector<LayerAttention>& own = model.text ? model.text->config().layers : model.pictures->config().layers;
     if (!fresh.attention.empty() && fresh.attention != compositionOf(own))
         if (std::string wanted = compositionFrom(own, fresh.attention); !wanted.empty())

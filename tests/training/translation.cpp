@@ -6,6 +6,7 @@
 #include "engine/training/checkpoint.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
+#include "tests/support/farthest.h"
 #include "tests/training/tasks_test.h"
 
 #include <fstream>
@@ -166,8 +167,97 @@ TEST_CASE("translation: families that cannot learn a task are refused with those
     recipe.architecture.family = "marian";
     CHECK(refusal(recipe).find("positions") != std::string::npos);
     recipe.architecture = suggestedRecipe(taskNamed("numbers")).architecture;
-    recipe.architecture.attention = "position=alibi";
-    CHECK(refusal(recipe).find("no composed attention") != std::string::npos);
+    const auto attention = [&](const char* expression) {
+        recipe.architecture.attention = expression;
+        return refusal(recipe);
+    };
+    for (const char* works : {"score=dot", "position=alibi", "encoder: position=rope; decoder: position=rope",
+                              "cross: score=additive; encoder: normaliser=linear"}) {
+        INFO(works);
+        CHECK(attention(works) == "accepted");
+    }
+    CHECK_THAT(attention("cross: position=rope"), CONTAINS("cross: Rotary (RoPE) works within one sequence"));
+    CHECK_THAT(attention("cross: mask=causal"), CONTAINS("compares positions of one sequence"));
+    CHECK_THAT(attention("cross: normaliser=linear"), CONTAINS("cross-attention needs softmax"));
+    CHECK_THAT(attention("decoder: mask=full"), CONTAINS("decoder: "));
+    CHECK_THAT(attention("encoder: mixer=fnet"), CONTAINS("encoder: Fourier (FNet) computes no scores"));
+    CHECK_THAT(attention("encoder: residual=post_norm"), CONTAINS("keeps its own blocks"));
+    CHECK_THAT(attention("cross: heads=multi_head(7)"), CONTAINS("7 heads but the model has"));
+    CHECK_THAT(attention("encoder: score=random_synthesizer"), CONTAINS("parameters for each position"));
+    CHECK_THAT(attention("other: score=dot"), CONTAINS("other"));
+    Recipe text = suggestedRecipe(taskNamed("reverse"));
+    text.architecture.attention = "cross: score=additive";
+    CHECK_THAT(refusal(text), CONTAINS("is for a model with an encoder and a decoder"));
+}
+
+TEST_CASE("translation: composed attention trains in all kinds of sites, and opens again",
+          "[training][translation][gpu]") {
+    const auto [family, attention] = GENERATE(table<const char*, const char*>(
+        {{"t5", "cross: score=additive"},
+         {"t5", "cross: score=bilinear, heads=multi_query(2); encoder: position=alibi; encoder: position=none, "
+                "normaliser=linear; decoder: position=rope"},
+         {"bart", "cross: score=dot(0.5), output=gated; decoder: score=learned_cosine; encoder: mask=window(5)"},
+         {"marian", "score=additive; encoder: score=additive; cross: score=learned_cosine"}}));
+    INFO(family << ": " << attention);
+    Recipe recipe = suggestedRecipe(taskNamed("numbers"));
+    recipe.settings.values = {{"digits", 3}};
+    recipe.architecture = {.family = family, .layers = 2, .heads = 2, .width = 16, .attention = attention};
+    recipe.batch = 4;
+    Trainer trainer(recipe, {.softwareThreads = 0});
+    const double first = trainer.step().loss;
+    for (int step = 0; step < 8; ++step) trainer.step();
+    CHECK(trainer.step().loss < first);
+    const attn::test::TemporaryFolder folder;
+    writeModel(folder.path() / "model", trainer);
+    LanguageModel model(openModelSource((folder.path() / "model").string()), {.device = {.validation = true}});
+    CHECK(model.config().family == "attention-lab");
+    const auto& trained = *sequencesOf(trainer);
+    CHECK(model.config().layers == trained.config().layers);
+    CHECK(model.config().crossAttention == trained.config().crossAttention);
+    CHECK(model.config().encoder.front().layers == trained.config().encoder.front().layers);
+    CHECK(model.config().encoder.front().positions == trained.config().encoder.front().positions);
+
+    // Token by token, from the kept keys of the source, as in the whole run, and beside other texts in a batch.
+    const Example example = trained.instance().example(Split::Validation, 0);
+    std::vector<int> target(example.prompt.begin(), example.prompt.end());
+    target.insert(target.end(), example.answer.begin(), example.answer.end());
+    const std::vector<int> source(example.source.begin(), example.source.end());
+    TextInput input{.tokens = target, .source = source};
+    const std::vector<float> whole = model.formedLogits(Input(input));
+    model.setSides(input);
+    model.truncate(0);
+    for (size_t token = 0; token < target.size(); ++token) {
+        model.feed(std::span(target).subspan(token, 1));
+        CHECK(attn::test::farthest(model.logits(),
+                                   std::span(whole).subspan(token * model.logits().size(), model.logits().size()),
+                                   1) < 1e-4);
+    }
+
+    // Training goes on from it, also with another attention.
+    Recipe again = suggestedRecipe(taskNamed("numbers"), (folder.path() / "model").string());
+    again.settings.values = recipe.settings.values;
+    again.batch = 4;
+    Trainer continued(again, {.softwareThreads = 0});
+    CHECK(sequencesOf(continued)->config().crossAttention == trained.config().crossAttention);
+    again.architecture.attention = "cross: score=scaled_dot";
+    Trainer other(again, {.softwareThreads = 0});
+    CHECK(sequencesOf(other)->config().crossAttention.front().spec.id(Slot::Score) == "scaled_dot");
+    CHECK(sequencesOf(other)->config().layers == trained.config().layers);
+    CHECK(std::isfinite(other.step().loss));
+}
+
+TEST_CASE("translation: another attention takes the place of a trained model's", "[training][translation][gpu]") {
+    Recipe recipe = suggestedRecipe(taskNamed("numbers"), "builtin:numbers-de");
+    recipe.architecture.attention = "cross: score=additive; encoder: mask=window(4)";
+    recipe.batch = 4;
+    Trainer trainer(recipe, {.softwareThreads = 0});
+    CHECK_THAT(trainer.objective().startSentence(),
+               CONTAINS("parameters are the model's; new: decoder.*.cross_attn.score.U"));
+    const attn::test::TemporaryFolder folder;
+    writeModel(folder.path() / "model", trainer);
+    LanguageModel model(openModelSource((folder.path() / "model").string()), {});
+    CHECK(model.config().crossAttention.front().spec.id(Slot::Score) == "additive");
+    CHECK(model.config().encoder.front().layers.front().spec.mask == MaskExpression::parse("window(4)"));
 }
 
 TEST_CASE("translation: a model without positions is written with a table of zeros", "[training][translation][gpu]") {

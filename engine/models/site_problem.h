@@ -1,0 +1,14 @@
+#pragma once
+
+#include "engine/models/decoder.h"
+
+#include <optional>
+#include <string>
+
+namespace attn {
+
+/// Why a model with an encoder cannot have the composed attention of its sites, as a sentence that begins with the kind
+/// of sites: "encoder", "decoder" or "cross". No value: it can.
+std::optional<std::string> siteProblem(const DecoderConfig& config);
+
+} // namespace attn
