@@ -12,7 +12,7 @@ class Device;
 
 namespace attn::cli {
 
-/// What `bench` measures: a line for each as it comes, or all of them as JSON at the end.
+/// What a benchmark measures: a line for each as it comes, or all of them as JSON at the end.
 class Measurements {
 public:
     /// @param nameWidth characters of the column of names
