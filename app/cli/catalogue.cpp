@@ -6,7 +6,6 @@ namespace attn::cli {
 
 void addAblate(Command& command);
 void addAttend(Command& command);
-void addBench(Command& command);
 void addCapture(Command& command);
 void addClassify(Command& command);
 void addCost(Command& command);
@@ -58,7 +57,6 @@ std::span<const CommandEntry> commandCatalogue() {
         CommandEntry{"perplexity", kTrain, "Measure how well a model predicts a text", addPerplexity},
         CommandEntry{"extrapolate", kTrain, "Train models with different positions and test them at other lengths",
                      addExtrapolate},
-        CommandEntry{"bench", kSystem, "Measure the speed of this machine", addBench},
         CommandEntry{"devices", kSystem, "List the Vulkan devices", addDevices},
     };
     return kCommands;

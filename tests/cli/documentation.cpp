@@ -92,7 +92,6 @@ TEST_CASE("help: a wrong command line names the mistake and the help that correc
         CHECK(answer.code == 2);
         return answer.text;
     });
-    CHECK(runProgram("bench lens --help").text == runProgram("bench long-pattern --help").text); // its former name
 }
 
 TEST_CASE("attention-cli parts: parts are listed as compositions write them", "[cli]") {

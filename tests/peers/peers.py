@@ -30,22 +30,23 @@ class CannotMeasure(Exception):
 
 
 class Ours:
-    """attention-cli: a process for each measurement."""
+    """attention-bench, which lies beside attention-cli: a process for each measurement."""
 
     def __init__(self, program):
-        self.program = program
+        self.program, self.bench = program, os.path.join(os.path.dirname(program), "attention-bench")
 
     def __call__(self, *arguments):
         """What a measurement prints with --json, by name."""
-        return json.loads(output_of([self.program, *arguments, "--json"]))
+        return json.loads(output_of([self.bench, *arguments, "--json"]))
 
     def operation(self, name):
-        """Milliseconds of an operation by bench_ops, which lies beside attention-cli."""
-        return json.loads(output_of([os.path.join(os.path.dirname(self.program), "bench_ops"), name]))[name]
+        """Milliseconds of an operation."""
+        return json.loads(output_of([self.bench, "ops", name]))[name]
 
     def device(self):
         """The device that it uses: its name, and "software" or what kind of graphics card it is."""
-        return next(device for device in self("devices") if device["default"])
+        devices = json.loads(output_of([self.program, "devices", "--json"]))
+        return next(device for device in devices if device["default"])
 
     def costs(self, spec, lengths):
         """Milliseconds of one attention, by length."""
@@ -216,7 +217,7 @@ class Bench:
 
 def training(shape):
     def measure(bench):
-        ours = bench.ours("bench", "train", "--shapes", shape, "--alone")[shape]
+        ours = bench.ours("train", "--shapes", shape, "--alone")[shape]
         peer = bench.peer("train", sizes=ours["sizes"], steps=ours["steps"])
         layers, heads, width, context, batch, _, patch_values = ours["sizes"]
         kind = "vision transformer" if patch_values else "decoder"
@@ -228,12 +229,12 @@ def training(shape):
 
 def matmul(bench):
     name = "matmul 512^3"
-    bench.add(name, "GFLOP/s", bench.ours("bench", "--only", "matmul")[name], bench.peer("matmul")["GFLOP/s"])
+    bench.add(name, "GFLOP/s", bench.ours("--only", "matmul")[name], bench.peer("matmul")["GFLOP/s"])
 
 
 def attention(bench):
     name = "causal attention B1 H8 T2048 D64"
-    ours, peer = bench.ours("bench", "--only", "attention"), bench.peer("attention")
+    ours, peer = bench.ours("--only", "attention"), bench.peer("attention")
     bench.add(f"{name}, forward", "ms", ours[name], peer["forward ms"])
     bench.add(f"{name}, forward and backward", "ms", ours[f"{name}, backward too"], peer["both ms"])
 
@@ -252,7 +253,7 @@ def operation(name):
 
 
 def gpt2(bench):
-    ours = bench.ours("bench", "--only", "gpt2")
+    ours = bench.ours("--only", "gpt2")
     peer = bench.peer("gpt2")
     bench.notes["PyTorch multiplies one row by"] = peer["one row"]
     bench.add("prefill of 512 tokens, GPT-2 small's shape, f32", "tokens/s", ours["GPT-2-small-shaped prefill of 512"],
@@ -270,7 +271,7 @@ def gpt2(bench):
 
 def bandwidth_of_decoding(bench, ours):
     """What decoding takes of the read bandwidth of the processor, in which the weights are kept."""
-    bandwidth = bench.ours("bench", "--only", "bandwidth")["reading memory, every core"]
+    bandwidth = bench.ours("--only", "bandwidth")["reading memory, every core"]
     bench.add(f"read bandwidth of {core_count()} cores", "GB/s", bandwidth)
     for storage in STORAGES:
         suffix = "" if storage == "f32" else f", {storage}"

@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "app", "cli"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "bench"))
 from bench_train import attention, blas_libraries, causal, finish, seconds_of, training_step  # ends with 3 where PyTorch is missing
 
 import torch

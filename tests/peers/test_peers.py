@@ -101,7 +101,7 @@ class Turns(unittest.TestCase):
         programs = StandIn([{"matmul 512^3": 50.0}] * 3, [{"GFLOP/s": 100.0}] * 3)
         bench = programs.bench()
         peers.measure(bench, ["matmul"], 3)
-        self.assertEqual(programs.asked, [("ours", "bench", "--only", "matmul"), ("peer", "matmul")] * 3)
+        self.assertEqual(programs.asked, [("ours", "--only", "matmul"), ("peer", "matmul")] * 3)
         self.assertEqual(bench.rows["matmul 512^3"].ratio(), 2.0)
 
     def test_pytorch_trains_the_model_that_ours_has_trained(self):
@@ -176,17 +176,17 @@ class OurOperationsInPyTorch(unittest.TestCase):
 
 class OurMeasurements(unittest.TestCase):
     def test_a_training_step_is_timed_alone_and_says_what_it_trains(self):
-        result = peers.Ours(CLI)("bench", "train", "--shapes", "A", "--alone")
+        result = peers.Ours(CLI)("train", "--shapes", "A", "--alone")
         self.assertEqual(set(result), {"A"})  # and nothing of PyTorch
         self.assertEqual(result["A"]["sizes"], [2, 4, 64, 64, 32, 65, 0])
         self.assertGreater(result["A"]["steps"], 1)
         self.assertGreater(result["A"]["ms"], 0)
 
-    def test_an_operation_is_timed_by_the_program_beside_the_command_line(self):
+    def test_an_operation_is_timed(self):
         self.assertGreater(peers.Ours(CLI).operation("causal-convolution"), 0)
 
     def test_the_read_bandwidth_is_that_of_a_memory(self):
-        bandwidth = peers.Ours(CLI)("bench", "--only", "bandwidth")["reading memory, every core"]
+        bandwidth = peers.Ours(CLI)("--only", "bandwidth")["reading memory, every core"]
         self.assertTrue(0.1 < bandwidth < 10000, bandwidth)  # GB/s
 
 

@@ -49,7 +49,6 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
     program.option("--lesson LESSON", lesson, "lesson to open: its number, its name, or a lesson file");
     program.option("--screenshot FILE", screenshot,
                    "write the first complete picture of the window to a PNG file and quit");
-    program.flag("--measure", options.measures, "print how long the window takes to answer, and quit");
     program.list("Environment", {{"ATTN_DEVICE", "Vulkan device to use when --device is not given"},
                                  {"ATTN_VALIDATION", "1 loads the Khronos validation layer"},
                                  {"XDG_CACHE_HOME", "compiled pipelines are kept in its folder attention-lab"}});

@@ -21,7 +21,6 @@ struct LaunchOptions {
     std::optional<ThemeId> theme;
     QString session;
     QString lesson;        ///< a file, or the name or number of a bundled lesson
-    bool measures = false; ///< how long the window takes to answer, and quits
     bool operator==(const LaunchOptions&) const = default;
 };
 

@@ -3,7 +3,6 @@
 #include "app/lab/common/number_locale.h"
 #include "app/lab/shell/launch_options.h"
 #include "app/lab/shell/main_window.h"
-#include "app/lab/shell/measure_window.h"
 #include "app/lab/shell/quit_on_signals.h"
 #include "app/lab/shell/screenshot.h"
 #include "engine/core/error.h"
@@ -13,12 +12,10 @@
 #include "engine/system/private_file.h"
 
 #include <QApplication>
-#include <QElapsedTimer>
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QSettings>
 #include <QStandardPaths>
-#include <QTimer>
 
 #include <cstddef>
 #include <cstdio>
@@ -66,8 +63,6 @@ size_t addressSpaceNeeded() { return (size_t{1024} + size_t{64} * std::thread::h
 constexpr size_t kBoxBytes = size_t{400} << 20; ///< of a box with a message alone
 
 int run(int argc, char** argv) {
-    QElapsedTimer sinceStart;
-    sinceStart.start();
     attn::returnFreedMemory();
     QCoreApplication::setApplicationName("attention-lab");
     QCoreApplication::setOrganizationName("attention-lab");
@@ -122,7 +117,7 @@ int run(int argc, char** argv) {
     setup.lessonFolder = data + "/lessons";
     const bool isScreenshot = !options.screenshot.isEmpty();
     setup.greets = !isScreenshot && options.path.isEmpty() && options.session.isEmpty() && options.lesson.isEmpty();
-    setup.asksStorage = !isScreenshot && !options.measures;
+    setup.asksStorage = !isScreenshot;
     if (isScreenshot)
         setup.remembersLayout = false;
     else
@@ -132,12 +127,6 @@ int run(int argc, char** argv) {
     if (options.size) {
         window.resize(*options.size);               // overrides the remembered size
         if (!isScreenshot) attn::fitScreen(window); // a picture has the size that was asked for
-    }
-    if (options.measures) {
-        attn::onFirstPicture(window, [&] {
-            std::printf("first picture after %lld ms\n", static_cast<long long>(sinceStart.elapsed()));
-            QTimer::singleShot(0, &window, [&window] { attn::measureAndQuit(window); });
-        });
     }
     if (isScreenshot) attn::takeScreenshotAndQuit(window, options.screenshot);
     attn::onQuitSignal(&window, [&window] {

@@ -14,15 +14,6 @@ namespace {
 constexpr int kSettleMs = 400; ///< for results that arrive after the first picture, such as the selected cell
 constexpr int kTimeoutMs = 60'000;
 
-/// Whether there is all that the window will show by itself: a model without an example waits for a prompt or a
-/// picture, and not every workspace shows heads.
-bool hasPicture(const Snapshot& snapshot, const Workbench& bench) {
-    const bool isIdle = snapshot.status.activity == Activity::Idle && snapshot.model;
-    if (snapshot.readsPictures()) return snapshot.answer || (isIdle && !snapshot.picture);
-    return snapshot.sequence && snapshot.next &&
-           (snapshot.grid || (isIdle && (snapshot.sequence->tokens.empty() || !bench.wantsGrid())));
-}
-
 void quitWithError(const QString& text) {
     std::fprintf(stderr, "attention-lab: %s\n", text.toLocal8Bit().constData());
     QApplication::exit(1);
@@ -30,17 +21,11 @@ void quitWithError(const QString& text) {
 
 } // namespace
 
-void onFirstPicture(MainWindow& window, std::function<void()> then) {
-    auto* watch = new QObject(&window);
-    QObject::connect(&window.workbench(), &Workbench::snapshotShown, watch,
-                     [&window, watch, then = std::move(then)](const std::shared_ptr<const Snapshot>& snapshot) {
-                         if (!hasPicture(*snapshot, window.workbench())) return;
-                         // A zero timer fires after the paint events that the snapshot has caused.
-                         QTimer::singleShot(0, watch, [watch, then] {
-                             then();
-                             delete watch; // ends this connection
-                         });
-                     });
+bool hasPicture(const Snapshot& snapshot, const Workbench& bench) {
+    const bool isIdle = snapshot.status.activity == Activity::Idle && snapshot.model;
+    if (snapshot.readsPictures()) return snapshot.answer || (isIdle && !snapshot.picture);
+    return snapshot.sequence && snapshot.next &&
+           (snapshot.grid || (isIdle && (snapshot.sequence->tokens.empty() || !bench.wantsGrid())));
 }
 
 void takeScreenshotAndQuit(MainWindow& window, const QString& path) {

@@ -1,6 +1,4 @@
-// Times operations that read sequences, for `./dev bench peers` to compare with PyTorch's.
-//
-// usage: bench_ops NAME...     prints one line of JSON: milliseconds by name
+#include "tests/bench/benches.h"
 
 #include "engine/ops/convolve.h"
 #include "engine/ops/gradient.h"
@@ -19,8 +17,9 @@
 #include <map>
 #include <random>
 
-using namespace attn;
+// Operations that read sequences, for `./dev bench peers` to compare with PyTorch's.
 
+namespace attn::cli {
 namespace {
 
 /// A graph and what is computed of it.
@@ -94,7 +93,7 @@ void experts(Work& work) {
 }
 
 /// Milliseconds of one run: the median of several.
-double measure(Device& device, const Work& work) {
+double measured(Device& device, const Work& work) {
     constexpr int kRuns = 9;
     TensorStore store(device);
     const auto plan = compile(work.graph, work.outputs);
@@ -121,9 +120,7 @@ double measure(Device& device, const Work& work) {
     return elapsedMs[kRuns / 2];
 }
 
-} // namespace
-
-int main(int count, char** names) {
+std::map<std::string, std::function<void(Work&)>> operations() {
     std::map<std::string, std::function<void(Work&)>> all{{"lstm", lstm},
                                                           {"causal-convolution", causalConvolution},
                                                           {"convolution", denseConvolution},
@@ -132,15 +129,29 @@ int main(int count, char** names) {
         all["linear-scan-" + std::to_string(T)] = [T](Work& work) { linearRecurrence(work, T); };
         all["selective-scan-" + std::to_string(T)] = [T](Work& work) { stateSpace(work, T); };
     }
-    Device device{DeviceChoice()};
-    std::string json;
-    for (int i = 1; i < count; ++i) {
-        const auto found = all.find(names[i]);
-        if (found == all.end()) return 2;
-        Work work;
-        found->second(work);
-        json += fmt::format("{}\"{}\": {:.4f}", json.empty() ? "" : ", ", names[i], measure(device, work));
-    }
-    fmt::print("{{{}}}\n", json);
-    return 0;
+    return all;
 }
+
+} // namespace
+
+void addBenchOps(Command& command) {
+    const auto asked = std::make_shared<std::vector<std::string>>();
+    std::vector<std::string> names;
+    for (const auto& [name, make] : operations()) names.push_back(name);
+    command.about("Prints a line of JSON: milliseconds by name, the median of several runs.");
+    command.argument("LIST", *asked, "the operations, between commas").required().listed().choices(names);
+    command.example("attention-bench ops lstm,experts");
+    command.action([=] {
+        Device device{DeviceChoice()};
+        std::string json;
+        for (const std::string& name : *asked) {
+            Work work;
+            operations().at(name)(work);
+            json += fmt::format("{}\"{}\": {:.4f}", json.empty() ? "" : ", ", name, measured(device, work));
+        }
+        fmt::print("{{{}}}\n", json);
+        return 0;
+    });
+}
+
+} // namespace attn::cli

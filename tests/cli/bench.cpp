@@ -1,12 +1,13 @@
 #include "tests/io/files.h"
 #include "tests/support/program.h"
 
-// How `attention-cli bench train` starts PyTorch.
+// What attention-bench says and how it starts PyTorch.
+
+#ifdef ATTN_BENCH_PROGRAM
 
 using namespace attn::test;
 
-TEST_CASE("attention-cli bench train: its script reaches python by standard input, and no file holds it",
-          "[cli][gpu]") {
+TEST_CASE("attention-bench train: its script reaches python by standard input, and no file holds it", "[cli][gpu]") {
     const TemporaryFolder folder;
     for (const char* name : {"programs", "temporary", "seen"}) fs::create_directory(folder / name);
     // Stands in for Python with PyTorch: keeps what it is given, and the names of the temporary files with a script.
@@ -16,10 +17,9 @@ TEST_CASE("attention-cli bench train: its script reaches python by standard inpu
                                                "grep -rl 'import torch' \"$TMPDIR\" > \"$SEEN/scripts\"\n"
                                                "echo '{\"version\": \"9.9\", \"blas\": [], \"seconds\": [1.5]}'\n");
     fs::permissions(folder / "programs" / "python3", fs::perms::owner_all);
-    const Answer answer =
-        runProgram("bench train --shapes A", " 2>&1",
-                   "PATH='" + (folder / "programs").string() + "':\"$PATH\" TMPDIR='" +
-                       (folder / "temporary").string() + "' SEEN='" + (folder / "seen").string() + "'");
+    const Answer answer = runCommand("PATH='" + (folder / "programs").string() + "':\"$PATH\" TMPDIR='" +
+                                     (folder / "temporary").string() + "' SEEN='" + (folder / "seen").string() + "' '" +
+                                     ATTN_BENCH_PROGRAM + "' train --shapes A 2>&1");
     INFO(answer.text);
     CHECK(answer.code == 0);
     CHECK_THAT(answer.text, CONTAINS("1500.0") && CONTAINS("PyTorch 9.9"));
@@ -33,3 +33,21 @@ TEST_CASE("attention-cli bench train: its script reaches python by standard inpu
     CHECK(seen("scripts").empty());
     CHECK(fs::is_empty(folder / "temporary"));
 }
+
+TEST_CASE("attention-bench: a wrong command line is refused, and every benchmark explains itself", "[cli]") {
+    const std::string program = std::string("'") + ATTN_BENCH_PROGRAM + "' ";
+    for (const char* arguments : {"train --shapes D", "ops nothing", "--only nothing", "long-pattern --tokens 0"}) {
+        INFO(arguments);
+        const Answer answer = runCommand(program + arguments + " 2>&1");
+        CHECK(answer.code == 2);
+        CHECK_THAT(answer.text, CONTAINS("See: attention-bench"));
+    }
+    for (const char* name : {"train", "memory", "precision", "long-pattern", "ops", "window"}) {
+        INFO(name);
+        const Answer answer = runCommand(program + name + " --help");
+        CHECK(answer.code == 0);
+        CHECK_THAT(answer.text, CONTAINS(std::string("\nExamples:\n  attention-bench ") + name));
+    }
+}
+
+#endif

@@ -1,5 +1,5 @@
-#include "app/cli/command.h"
-#include "app/cli/measurements.h"
+#include "tests/bench/benches.h"
+#include "tests/bench/measurements.h"
 
 #include "engine/core/rng.h"
 #include "engine/core/storage.h"
@@ -22,11 +22,6 @@
 #include <thread>
 
 namespace attn::cli {
-
-void addBenchMemory(Command& command);
-void addBenchPrecision(Command& command);
-void addBenchTrain(Command& command);
-void addBenchLongPattern(Command& command);
 
 namespace {
 
@@ -300,7 +295,7 @@ int bench(const BenchOptions& options) {
 
 } // namespace
 
-void addBench(Command& command) {
+void addBenchKernels(Command& command) {
     const auto options = std::make_shared<BenchOptions>();
     command.about("Without a COMMAND: times kernels, decoding, prefill and, with a PATH, the thumbnails of that "
                   "model's heads. Timings of shared machines vary: quote the median of several runs.");
@@ -312,14 +307,8 @@ void addBench(Command& command) {
     command.flag("--profile", options->profile, "print only the model's device time per token, by shader").needs(path);
     command.option("--after N", options->after, "with --profile: tokens that come before").atLeast(0);
     addJson(command, options->json);
-    command.example("attention-cli bench builtin:stories");
-    command.example("attention-cli bench builtin:stories --profile");
-    addBenchTrain(command.subcommand("train", "Time training steps and compare them with PyTorch"));
-    addBenchMemory(command.subcommand("memory", "Print the memory of training steps against depth"));
-    addBenchPrecision(command.subcommand("precision", "Compare training in 32 and in 16 bits"));
-    Command& longPattern = command.subcommand("long-pattern", "Time the view of a long pattern, which is never formed");
-    longPattern.alias("lens"); // its former name
-    addBenchLongPattern(longPattern);
+    command.example("attention-bench builtin:stories");
+    command.example("attention-bench builtin:stories --profile");
     command.action([=] { return bench(*options); });
 }
 

@@ -1,6 +1,6 @@
-#include "app/cli/bench_train_script.h"
-#include "app/cli/command.h"
-#include "app/cli/measurements.h"
+#include "bench_train_script.h"
+#include "tests/bench/benches.h"
+#include "tests/bench/measurements.h"
 
 #include "engine/core/rng.h"
 #include "engine/system/folder.h"
@@ -238,7 +238,7 @@ void addBenchTrain(Command& command) {
     command.flag("--alone", options->isAlone, "take one turn, without PyTorch");
     command.flag("--profile", options->profile, "print only the device time of one of our steps, by shader");
     addJson(command, options->json);
-    command.example("attention-cli bench train --shapes A,ViT");
+    command.example("attention-bench train --shapes A,ViT");
     command.action([=] { return benchTrain(*options); });
 }
 

@@ -1,5 +1,5 @@
-#include "app/cli/command.h"
-#include "app/cli/measurements.h"
+#include "tests/bench/benches.h"
+#include "tests/bench/measurements.h"
 
 #include "engine/training/trainer.h"
 
@@ -56,7 +56,7 @@ void addBenchMemory(Command& command) {
     command.option("--context N", options->context, "tokens of an example").range(8, 4096);
     command.option("--batch N", options->batch, "examples of a step").range(1, 1024);
     addJson(command, options->json);
-    command.example("attention-cli bench memory");
+    command.example("attention-bench memory");
     command.action([=] { return benchMemory(*options); });
 }
 

@@ -1,14 +1,15 @@
-#include "app/lab/shell/measure_window.h"
-
 #include "app/lab/bridge/playground_bridge.h"
 #include "app/lab/bridge/session_bridge.h"
 #include "app/lab/bridge/training_bridge.h"
+#include "app/lab/common/number_locale.h"
 #include "app/lab/shell/main_window.h"
+#include "app/lab/shell/screenshot.h"
 #include "app/lab/widgets/figure_view.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/map_grid.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
+#include "tests/bench/benches.h"
 
 #include <QAbstractItemView>
 #include <QAction>
@@ -19,8 +20,10 @@
 #include <QMouseEvent>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QSettings>
 #include <QSlider>
 #include <QStyle>
+#include <QTemporaryDir>
 #include <QTimer>
 
 #include <algorithm>
@@ -28,7 +31,10 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <thread>
+
+// Uses the window with keys and clicks as a person would, and prints how long it takes to answer.
 
 namespace attn {
 namespace {
@@ -355,9 +361,10 @@ private:
     Workbench& bench_;
 };
 
-} // namespace
-
-void measureAndQuit(MainWindow& window) {
+/// Measures the first openings of what makes the device work; then keys in the prompt, clicks on thumbnails, steps of
+/// the text size and sliders, each with its median and its longest time.
+/// @pre the first picture is on screen
+void measureAll(MainWindow& window) {
     Measurement measurement(window);
     measurement.firstOpenings();
     measurement.keys();
@@ -366,7 +373,61 @@ void measureAndQuit(MainWindow& window) {
     measurement.sliders();
     measurement.trainingFrames();
     measurement.timeline();
-    QApplication::exit(0);
 }
 
+struct BenchWindowOptions {
+    DeviceChoice device;
+    std::string path = "builtin:english";
+};
+
+int benchWindow(const BenchWindowOptions& options) {
+    QElapsedTimer sinceStart;
+    sinceStart.start();
+    const QTemporaryDir folder; // of settings and runs
+    QCoreApplication::setApplicationName("attention-bench");
+    QCoreApplication::setOrganizationName("attention-bench");
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, folder.path());
+    int count = 1;
+    char name[] = "attention-bench";
+    char* names[] = {name, nullptr};
+    QApplication application(count, names);
+    writeNumbersWithPoint();
+    MainWindow window({.preferences = {},
+                       .device = options.device,
+                       .path = QString::fromStdString(options.path),
+                       .autosaveFolder = folder.path(),
+                       .runsFolder = folder.path() + "/runs",
+                       .asksStorage = false});
+    bool isMeasured = false;
+    QObject::connect(
+        &window.workbench(), &Workbench::snapshotShown, &window, [&](const std::shared_ptr<const Snapshot>& snapshot) {
+            if (isMeasured || !hasPicture(*snapshot, window.workbench())) return;
+            isMeasured = true;
+            // A zero timer fires after the paint events that the snapshot has caused.
+            QTimer::singleShot(0, &window, [&] {
+                print("from the start to the first picture", {static_cast<double>(sinceStart.nsecsElapsed()) / 1e6});
+                measureAll(window);
+                QApplication::exit(0);
+            });
+        });
+    window.show();
+    return QApplication::exec();
+}
+
+} // namespace
+
+namespace cli {
+
+void addBenchWindow(Command& command) {
+    const auto options = std::make_shared<BenchWindowOptions>();
+    command.about("Uses the window with keys, clicks and drags, and prints how long it takes to answer. Each time ends "
+                  "when the views have been painted. Settings and training runs are of a folder of its own.");
+    command.argument("PATH", options->path, "model that the window opens").defaultText(options->path);
+    addDevice(command, options->device);
+    command.example("attention-bench window");
+    command.action([=] { return benchWindow(*options); });
+}
+
+} // namespace cli
 } // namespace attn

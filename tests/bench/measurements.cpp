@@ -1,4 +1,4 @@
-#include "app/cli/measurements.h"
+#include "tests/bench/measurements.h"
 
 #include "app/cli/command.h"
 

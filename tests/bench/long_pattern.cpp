@@ -1,5 +1,5 @@
-#include "app/cli/command.h"
-#include "app/cli/measurements.h"
+#include "tests/bench/benches.h"
+#include "tests/bench/measurements.h"
 
 #include "engine/core/random_rows.h"
 #include "engine/inference/long_pattern_view.h"
@@ -102,7 +102,7 @@ void addBenchLongPattern(Command& command) {
     command.option("--size N", options->size, "pixels on a side of the view").range(16, LongPatternRegion::kMostSide);
     command.flag("--full", options->isFull, "let every query see every key, not only earlier ones");
     addJson(command, options->json);
-    command.example("attention-cli bench long-pattern --tokens 32768");
+    command.example("attention-bench long-pattern --tokens 32768");
     command.action([=] { return benchLongPattern(*options); });
 }
 

@@ -1,5 +1,5 @@
-#include "app/cli/command.h"
-#include "app/cli/measurements.h"
+#include "tests/bench/benches.h"
+#include "tests/bench/measurements.h"
 
 #include "engine/training/precision.h"
 #include "engine/training/trainer.h"
@@ -77,8 +77,8 @@ void addBenchPrecision(Command& command) {
     command.option("--steps N", options->steps, "steps of training").range(1, 1e6);
     command.option("--seed N", options->seed, "seed of parameters and examples").range(0, 1e15);
     addJson(command, options->json);
-    command.example("attention-cli bench precision");
-    command.example("attention-cli bench precision --layers 6 --width 384 --context 256 --batch 8 --steps 5");
+    command.example("attention-bench precision");
+    command.example("attention-bench precision --layers 6 --width 384 --context 256 --batch 8 --steps 5");
     command.action([=] { return benchPrecision(*options); });
 }
 
