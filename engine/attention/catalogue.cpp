@@ -44,7 +44,8 @@ std::vector<const Part*> collect() {
         // output
         &kPlainOutput, &kTalkingOutput, &kGatedOutput,
         // mixer
-        &kAttentionMixer, &kFourierMixer, &kMlpMixer, &kFastWeightMixer, &kDeltaRuleMixer,
+        &kAttentionMixer, &kFourierMixer, &kMlpMixer, &kFastWeightMixer, &kDeltaRuleMixer, &kElmanMixer, &kLstmMixer,
+        &kGruMixer,
         // the block around it: norm, feed-forward, residual, layers
         &kLayerNormPart, &kRmsNormPart, &kScaleNormPart, &kFixNormPart, &kNoNormPart, &kReluFeedForward,
         &kGeluFeedForward, &kSwigluFeedForward, &kPreNormResidual, &kPostNormResidual, &kResidualPostNorm,
