@@ -20,7 +20,8 @@ struct LensQuestion {
     int site = 0, head = 0;
     int position = -1; ///< -1: the last token
     LogitTarget target;
-    std::string text; ///< other text, for patching
+    std::string text;   ///< other text, for patching
+    std::string hook{}; ///< one of tokenHooks() of the site; empty: the first
     bool operator==(const LensQuestion&) const = default;
 };
 
@@ -30,8 +31,9 @@ struct LensPage {
     const char* title;       ///< untranslated; its translation context is "attn::Lens"
     const char* explanation; ///< untranslated, same context
     bool usesHead = false, usesPosition = false, usesTarget = false;
-    bool usesOther = false; ///< it copies values from another text or picture
-    bool isQuick = true;    ///< it runs by itself when the input changes
+    bool usesOther = false; ///< copies values from another text or picture
+    bool usesHook = false;  ///< shows one of the hooks of the head's layer
+    bool isQuick = true;    ///< runs automatically when the input changes
     std::shared_ptr<const Analysis> (*make)(const LensQuestion& question);
     LensAnswer (*show)(const AnalysisResult& result, const LensSubject& subject);
     /// Makes the overlay on a picture; null if there is none. The overlay is empty for rows outside a picture.

@@ -31,6 +31,7 @@ public:
     static constexpr const char* kKey = QT_TR_NOOP("key");
     static constexpr const char* kToken = QT_TR_NOOP("token");
     static constexpr const char* kFeature = QT_TR_NOOP("feature");
+    static constexpr const char* kUnit = QT_TR_NOOP("unit");
     static constexpr const char* kHead = QT_TR_NOOP("head");
     static constexpr const char* kRound = QT_TR_NOOP("round");
     static constexpr const char* kPlace = QT_TR_NOOP("place");
@@ -99,6 +100,23 @@ public:
                 MapKind::Weights, kHead, kToken},
         MapText{"delta.rates", QT_TR_NOOP("Rates"), QT_TR_NOOP("how much of each correction is stored"),
                 MapKind::Weights, kHead, kToken},
+        MapText{"units.state", QT_TR_NOOP("State"), QT_TR_NOOP("what each unit says after each token"), MapKind::Signed,
+                kToken, kUnit},
+        MapText{"units.cell", QT_TR_NOOP("Cell"), QT_TR_NOOP("what each unit remembers after each token"),
+                MapKind::Signed, kToken, kUnit},
+        MapText{"units.candidate", QT_TR_NOOP("Candidate"), QT_TR_NOOP("what each token offers to remember"),
+                MapKind::Signed, kToken, kUnit},
+        MapText{"units.input_gate", QT_TR_NOOP("Input gate"), QT_TR_NOOP("how much of the candidate the cell takes"),
+                MapKind::Weights, kToken, kUnit},
+        MapText{"units.forget_gate", QT_TR_NOOP("Forget gate"),
+                QT_TR_NOOP("how much of the cell remains: at 0 it forgets, at 1 it keeps everything"), MapKind::Weights,
+                kToken, kUnit},
+        MapText{"units.output_gate", QT_TR_NOOP("Output gate"), QT_TR_NOOP("how much of the cell the state shows"),
+                MapKind::Weights, kToken, kUnit},
+        MapText{"units.reset_gate", QT_TR_NOOP("Reset gate"),
+                QT_TR_NOOP("how much of the state before the candidate reads"), MapKind::Weights, kToken, kUnit},
+        MapText{"units.update_gate", QT_TR_NOOP("Update gate"), QT_TR_NOOP("how much of the state before remains"),
+                MapKind::Weights, kToken, kUnit},
         MapText{"features.states", QT_TR_NOOP("State"),
                 QT_TR_NOOP("the sum of keys times values up to a token; choose the token above"), MapKind::Signed,
                 kFeature, kFeature},

@@ -203,6 +203,13 @@ private:
             }
             return;
         }
+        if (core.masks == MaskSupport::CausalOnly) {
+            if (use_.keys > 1 && shown != MaskSight::Past)
+                add(fmt::format("{} reads the tokens one after another, so it needs the mask causal instead of {}",
+                                core.title, spec_.mask.text()),
+                    [](AttentionSpec& nearest) { nearest.mask = MaskExpression::causal(); });
+            return;
+        }
         if (core.masks == MaskSupport::FullOrCausal && !isFull && shown != MaskSight::Past)
             add(fmt::format("{} can work with a full or a causal mask but not with {}", core.title, spec_.mask.text()),
                 [&](AttentionSpec& nearest) {

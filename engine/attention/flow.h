@@ -10,8 +10,8 @@ namespace attn {
 
 /// The initial value of a part's parameter. Identity is the identity matrix plus normal noise.
 struct InitialValue {
-    enum class Kind : uint8_t { Zero, One, Normal, Identity } kind = Kind::Zero;
-    double deviation = 0.02; ///< standard deviation of Normal and of Identity's noise
+    enum class Kind : uint8_t { Zero, One, Constant, Normal, Identity } kind = Kind::Zero;
+    double deviation = 0.02; ///< standard deviation of Normal and of Identity's noise; the number of Constant
 };
 
 /// A tensor that a graph reads and nothing learns: frequencies, slopes, masks, random features.
@@ -116,6 +116,10 @@ struct AttentionFlow {
     /// Intermediate tensors that a part offers to views, by name: "xl.content". Side branches: nothing else reads them.
     std::vector<std::pair<std::string, Tensor>> shown{};
 
+    /// Numbers of units by token that a mixer computes, [B,1,T,units] each, by name: "state", "forget_gate". Side
+    /// branches, which views offer as hooks.
+    std::vector<std::pair<std::string, Tensor>> units{};
+
     /// The terms of the scores other than q.k scale, by name: "position.bias" [H,T,S], "xl.global_content" [B,H,1,S].
     /// Side branches.
     std::vector<std::pair<std::string, Tensor>> terms{};
@@ -178,6 +182,10 @@ struct AttentionFlow {
     /// Sets a state for the next step. @param value of the state's shape
     void setState(const std::string& name, Tensor value);
     void show(const std::string& name, Tensor tensor) { shown.emplace_back(name, tensor); }
+    void showUnits(const std::string& name, Tensor tensor) {
+        units.emplace_back(name, tensor);
+        show("units." + name, tensor);
+    }
     /// Adds a term to the scores and lists it in `terms`. @param term broadcasts to [B,H,T,S]
     void addToScores(const std::string& name, Tensor term);
     bool isCausal() const;   ///< a query sees exactly the keys up to its own position

@@ -56,6 +56,7 @@ struct Hook {
 enum class MaskSupport : uint8_t {
     Any,
     FullOrCausal, ///< running sums stop at the query, nothing finer
+    CausalOnly,   ///< rows are read one after another
     FullOnly      ///< every position takes part in every other's result: never under a causal task
 };
 

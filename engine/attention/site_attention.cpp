@@ -128,6 +128,8 @@ private:
         flow_.v = reshape(input_, {B, 1, T, C});
         setMasks();
         buildAttention(flow_);
+        for (const auto& [unit, tensor] : flow_.units)
+            graph_.probe(reshape(tensor, {rows(), tensor.shape().columns()}), name("hook_") + unit, "TU");
         const Tensor z = graph_.probe(byToken(times(flow_.z, reshape(gates(), {1, 1, 1}))), name("hook_z"), "THD");
         Tensor added = reshape(z, {rows(), C});
         if (site_.groups) added = taken(added, site_.groups->places, sequences_);
@@ -300,6 +302,7 @@ private:
 
     /// Hides padding, which lies before every position, in the scores, or makes it zeros for what forms none.
     void hidePadding() {
+        if (coreOf(layer_.spec).masks == MaskSupport::CausalOnly) return; // padding follows what it must not change
         const Tensor exists = binary(fill(graph_, {1}, -1), toReal(site_.keyPosition), Binary::Less);
         const int64_t B = flow_.batch, T = flow_.queries, S = flow_.keys;
         if (!coreOf(layer_.spec).ignoresZeroRows) {

@@ -75,6 +75,7 @@ std::string scoreTermHook(std::string_view term);
 /// StepKind::Whole.
 ///
 /// A mixer of the stream acts on site.input itself: no tensor is projected, and hook_z is what is added to the stream.
+/// Those that keep a state for each token offer it, and their gates: hook_state, hook_cell, hook_forget_gate ... [T,C].
 ///
 /// Where kernelRule() finds a rule, the fused kernel computes the attention; scores and pattern are then side branches
 /// from the same q and k. Otherwise the spec's parts build it.

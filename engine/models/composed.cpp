@@ -54,7 +54,7 @@ TextPositions positionsIn(const ConfigReader& read, const char* field) {
 /// Gives a decoder what surrounds the layers of a model with an encoder, and the encoder.
 void readEncoder(const ConfigReader& read, const TensorNames& names, DecoderConfig& decoder) {
     decoder.finalNorm = read.flag("final_norm", true);
-    decoder.postNorm = read.flag("post_norm", false);
+    if (read.flag("post_norm", false)) decoder.residual = &kPostNormResidual;
     decoder.embeddingNorm = read.flag("embedding_norm", false);
     decoder.embeddingScale = read.number("embedding_scale", 1);
     decoder.readoutScale = read.number("readout_scale", 1);
@@ -82,7 +82,7 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
                          .modelWidth = read.size("width"),
                          .context = read.size("context"),
-                         .norm = isRms ? NormKind::RmsNorm : NormKind::LayerNorm,
+                         .norm = isRms ? &kRmsNormPart : &kLayerNormPart,
                          .normEpsilon = read.number("norm_epsilon", 1e-5),
                          .positions = positionsIn(read, "positions"),
                          .tiedEmbedding = !names.contains("unembed.W_U"),
@@ -98,7 +98,8 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     if (read.flag("encoder", false)) { // what surrounds BERT's layers
         config.finalNorm = false;
         config.tokenTypes = read.size("type_vocab_size", 2);
-        config.embeddingNorm = config.postNorm = true;
+        config.embeddingNorm = true;
+        config.residual = &kPostNormResidual;
         config.unembedBias = names.contains("mlm_head.W");
         config.readout = config.unembedBias ? TextReadout::MaskedToken : TextReadout::None;
     }
@@ -125,7 +126,7 @@ nlohmann::json describe(const DecoderConfig& config) {
                         {"context", config.context},
                         {"width", config.modelWidth},
                         {"heads", attention.heads().heads},
-                        {"norm", config.norm == NormKind::RmsNorm ? "rms_norm" : "layer_norm"},
+                        {"norm", config.norm == &kRmsNormPart ? "rms_norm" : "layer_norm"},
                         {"norm_epsilon", config.normEpsilon},
                         {"attention_only", config.feedForward.width == 0},
                         {"feed_forward", std::max<int64_t>(config.feedForward.width, 1)},
@@ -142,7 +143,7 @@ nlohmann::json describe(const DecoderConfig& config) {
                      {"encoder_attention", textsOf(encoder.layers)},
                      {"cross_attention", textsOf(config.crossAttention)},
                      {"final_norm", config.finalNorm},
-                     {"post_norm", config.postNorm},
+                     {"post_norm", config.residual == &kPostNormResidual},
                      {"embedding_norm", config.embeddingNorm},
                      {"embedding_scale", config.embeddingScale},
                      {"readout_scale", config.readoutScale},

@@ -335,7 +335,9 @@ Scanned scan(Recurrence kind, const ScanInputs& in) {
     const Tensor hidden = in.gates.graph->add(
         kScan, inputs,
         {{"kind", static_cast<double>(kind)}, {"bias", in.bias ? 1 : 0}, {"lengths", in.lengths ? 1 : 0}});
-    return {hidden, outputOf(hidden, 1), kind == Recurrence::Lstm ? outputOf(hidden, 2) : Tensor()};
+    const ScanPlaces at(hidden.graph->node(hidden.node).attributes);
+    const auto output = [&](uint32_t place) { return place == kAbsent ? Tensor() : outputOf(hidden, place); };
+    return {hidden, output(at.lastState), output(at.lastCell), output(at.kept)};
 }
 
 } // namespace attn

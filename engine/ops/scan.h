@@ -18,6 +18,9 @@ struct Scanned {
     Tensor hidden; ///< [B,T,W]; zeros in rows that do not count
     Tensor state;  ///< [B,W], after the last row that counts
     Tensor cell;   ///< [B,W], of an LSTM
+    /// [B,T,kept W]: the gates of each row after their functions, then the cell of an LSTM, or of a GRU R h + bias in
+    /// the gate n. Null for an Elman network
+    Tensor kept{};
 };
 /// Runs a recurrent network over the rows of each sequence, with the formulas of Recurrence. The last state may begin
 /// the next scan. All inputs but the lengths have gradients, by backpropagation through time.

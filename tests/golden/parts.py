@@ -424,6 +424,36 @@ def delta_rule(run):
     return out
 
 
+def rnn(run):
+    h, out = np.zeros(WIDTH), []
+    for x in run.v[0]:
+        h = np.tanh(run["mixer.W_x"] @ x + run["mixer.W_h"] @ h + run["mixer.b_h"])
+        out.append(h)
+    return np.stack(out)[None]
+
+
+def lstm(run):
+    h, c, out = np.zeros(WIDTH), np.zeros(WIDTH), []
+    for x in run.v[0]:
+        i, f, g, o = (w @ x + r @ h + run[f"mixer.b_{gate}"]
+                      for w, r, gate in zip(np.split(run["mixer.W_x"], 4), np.split(run["mixer.W_h"], 4), "ifgo"))
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        out.append(h)
+    return np.stack(out)[None]
+
+
+def gru(run):
+    h, out = np.zeros(WIDTH), []
+    for x in run.v[0]:
+        r, z, n = (w @ x + run[f"mixer.b_{gate}"] for w, gate in zip(np.split(run["mixer.W_x"], 3), "rzn"))
+        of_r, of_z, of_n = (w @ h for w in np.split(run["mixer.W_h"], 3))
+        z = sigmoid(z + of_z)
+        h = (1 - z) * np.tanh(n + sigmoid(r + of_r) * (of_n + run["mixer.b_s"])) + z * h
+        out.append(h)
+    return np.stack(out)[None]
+
+
 # ---- memories ------------------------------------------------------------------------------------------------------------------
 
 
@@ -624,6 +654,9 @@ CASES = {
     "heads=single, mixer=mlp_mixer(32), mask=full": (mlp_mixer, {"heads": 1}),
     "mixer=fast_weights": fast_weights,
     "mixer=delta_rule": delta_rule,
+    "heads=single, mixer=rnn": (rnn, {"heads": 1}),
+    "heads=single, mixer=lstm": (lstm, {"heads": 1}),
+    "heads=single, mixer=gru": (gru, {"heads": 1}),
     "memory=segments(4)": lambda run: segments(run, 4),
     "memory=nearest(4, 2)": lambda run: nearest(run, 4, 2),
     "mask=causal & adaptive_span(8, 4, 0)": lambda run: adaptive_span(run, 8, 4),
@@ -687,6 +720,9 @@ class Model:
         streams = (x, x)
         for block in blocks:
             layers = [(lambda y: self.attention(y, block), "1"), (lambda y: feed_forward(self, y, f"{block}.mlp"), "2")]
+            if residual is parallel:
+                x = x + sum(sublayer(norm(w, x, f"{block}.ln{number}")) for sublayer, number in layers)
+                continue
             for sublayer, number in layers:
                 normed = lambda y: norm(w, y, f"{block}.ln{number}")
                 if residual is reversible:
@@ -769,6 +805,14 @@ def gru_gate(w, x, sublayer, normed, gate):
     return (1 - z) * x + z * np.tanh(of("W_g", y) + of("U_g", r * x))
 
 
+def layer_scale(w, x, sublayer, normed, gate):
+    return x + w[gate.replace("gate", "scale")] * sublayer(normed(x))
+
+
+def parallel(*_):
+    raise AssertionError("handled by Model.logits")
+
+
 def reversible(*_):
     raise AssertionError("handled by Model.logits")
 
@@ -784,6 +828,8 @@ BLOCKS = {
     "norm=layer_norm, feed_forward=relu(2), residual=none": (layer_norm, relu, no_residual),
     "norm=layer_norm, feed_forward=relu(2), residual=gru_gate": (layer_norm, relu, gru_gate),
     "norm=layer_norm, feed_forward=gelu(2), residual=reversible": (layer_norm, gelu, reversible),
+    "norm=layer_norm, feed_forward=gelu(2), residual=parallel": (layer_norm, gelu, parallel),
+    "norm=rms_norm, feed_forward=relu(2), residual=layer_scale": (rms_norm, relu, layer_scale),
     "norm=layer_norm, feed_forward=gelu(2), residual=pre_norm, mask=causal & dynamic_span(4, 3, 0.01)": (layer_norm, gelu, pre_norm),
     "norm=layer_norm, feed_forward=gelu(2), residual=pre_norm, normaliser=rfa(gate = 1)": (layer_norm, gelu, pre_norm),
 }

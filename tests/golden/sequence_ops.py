@@ -62,6 +62,17 @@ def recurrent(kind, lengths):
     case.write(kind.lower(), results)
 
 
+def layers(kind):
+    """Two layers of torch.nn.RNN, LSTM or GRU, each as wide as its input, from a state of zeros."""
+    B, T, C = 2, 9, 5
+    case = Case(16)
+    network = getattr(torch.nn, kind)(C, C, num_layers=2, batch_first=True).double()
+    for name, parameter in network.named_parameters():
+        parameter.data = case.numbers(*parameter.shape, scale=0.5)
+        case.inputs[name] = parameter
+    case.write(f"{kind.lower()}_layers", {"hidden": network(case.real("x", B, T, C))[0]})
+
+
 def convolutions():
     """torch.nn.functional.conv1d and conv2d; ours have channels last."""
     case, results = Case(12), {}
@@ -123,6 +134,7 @@ def experts():
 HERE.mkdir(exist_ok=True)
 for kind in ("RNN", "LSTM", "GRU"):
     recurrent(kind, [5, 7, 2])
+    layers(kind)
 convolutions()
 linear(False)
 linear(True)

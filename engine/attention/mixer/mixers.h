@@ -4,6 +4,7 @@
 
 namespace attn {
 
-extern const Part kAttentionMixer, kFourierMixer, kMlpMixer, kFastWeightMixer, kDeltaRuleMixer;
+extern const Part kAttentionMixer, kFourierMixer, kMlpMixer, kFastWeightMixer, kDeltaRuleMixer, kElmanMixer, kLstmMixer,
+    kGruMixer;
 
 } // namespace attn
