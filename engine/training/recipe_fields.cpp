@@ -233,7 +233,7 @@ const std::vector<RecipeField>& table() {
          .appliesTo = hasOneText, .matters = [](const Recipe& r) { return familyOf(r).mayLackMlps; },
          .describesModel = true},
         {.id = "attention", .option = "--attention SPEC",
-         .help = "compose the attention, for example 'position=alibi, mask=causal & window(32)'; several compositions, separated by semicolons, alternate from layer to layer",
+         .help = "compose the attention, for example 'position=alibi, mask=causal & window(32)'; several compositions, separated by semicolons, alternate from layer to layer; in a model with an encoder, 'encoder:' or 'cross:' before one says for which attention it is",
          .section = Section::Model, .slot = [](Recipe& r) -> RecipeSlot { return &r.architecture.attention; }},
         {.id = "init", .option = "--init RULE", .title = "Initial weights",
          .help = "rule of the random numbers with which matrices begin", .kind = Kind::Choice,

@@ -299,7 +299,6 @@ void RecipeForm::makeTaskControls() {
                                                  : tr("Default: %1").arg(fromView(task.withoutData)));
     translation_->setVisible(isShown("translation"));
     languages_->setVisible(isShown("languages"));
-    attention_->setVisible(!task.hasSource);
     for (const Choice& each : choices_) each.box->setVisible(appliesTo(*each.field, task));
     showFamilies(task);
     for (const Param& param : paramsOf(Section::Model)) modelControls_->setShown(param.id, isShown(param.id.data()));
@@ -335,7 +334,9 @@ void RecipeForm::show() {
         if (const int index = each.box->findData(id); index >= 0) each.box->setCurrentIndex(index);
     }
     model_->setVisible(!startsFromModel());
+    const bool hasSource = taskNamed(draft_.task).hasSource;
     attention_->setPlaceholder(startsFromModel() ? tr("The attention of the model to start from")
+                               : hasSource       ? tr("The model family's own; cross: score=additive changes one kind")
                                                  : tr("The model family's own attention"));
     adapterControls_->setVisible(startsFromModel());
     trained_->setEnabled(draft_.start.adapters.rank == 0); // adapters leave all parameters unchanged
