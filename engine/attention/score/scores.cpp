@@ -205,7 +205,7 @@ const Part kAdditiveScore{
     .slot = Slot::Score,
     .title = "Additive",
     .idea = "A small network with one hidden layer scores a query and a key together. The first attention in machine "
-            "translation worked this way.",
+            "translation worked this way; Luong et al. 2015 call it concat.",
     .formula = "s(i,j) = v . tanh(W q_i + U k_j)",
     .source = {"Bahdanau et al.", 2015, "Neural Machine Translation by Jointly Learning to Align and Translate",
                "section 3.1 and appendix A.1.2", "arXiv:1409.0473"},
