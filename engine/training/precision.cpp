@@ -13,7 +13,7 @@ namespace attn {
 namespace {
 
 constexpr Citation kPaper{"Micikevicius et al.", 2018, "Mixed Precision Training", "section 3", "arXiv:1710.03740"};
-constexpr std::string_view kCommand = "attention-cli bench precision";
+constexpr std::string_view kCommand = "./dev bench precision";
 
 } // namespace
 
@@ -60,7 +60,7 @@ std::span<const Precision> precisions() {
                 "After 15 steps of a model of two layers, 16.7 % of the gradients that are not zero would become "
                 "zero without a scale, and 0.05 % do with it. After 200 steps of a model of four layers, the loss is "
                 "the same as with 32 bits to three digits.",
-            .command = "attention-cli bench precision --layers 2 --width 64 --batch 32 --steps 15",
+            .command = "./dev bench precision --layers 2 --width 64 --batch 32 --steps 15",
             .source = kPaper},
     };
     return kAll;

@@ -1,4 +1,4 @@
-"""Times training steps of a decoder or a vision transformer in PyTorch, for `attention-cli bench train` and `./dev bench peers` to
+"""Times training steps of a decoder or a vision transformer in PyTorch, for `./dev bench train` and `./dev bench peers` to
 compare ours with.
 
 usage: bench_train.py LAYERS HEADS WIDTH CONTEXT BATCH VOCABULARY PATCH_VALUES THREADS STEPS

@@ -23,6 +23,18 @@ std::string longPrompt() {
 
 } // namespace
 
+TEST_CASE("lab: a comparison says that B waits while A is still being written", "[lab]") {
+    LabWindow lab("builtin:induction", kComparePrompt);
+    lab.showPanel("compare");
+    const auto& message = lab.find<QLabel>("compareMessage");
+    lab.window().bridge().post(GenerateCommand{.maxTokens = 1000, .tokensPerSecond = 5});
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().status.activity == Activity::Generating; }));
+    lab.find<QComboBox>("compareWith").setCurrentIndex(1); // without changes
+    CHECK(message.text().startsWith("B waits for A"));
+    lab.window().bridge().post(StopCommand{});
+    CHECK(lab.waitFor([&] { return message.text().startsWith("A is "); }));
+}
+
 TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     LabWindow lab("builtin:induction", kComparePrompt);
     lab.showPanel("compare");

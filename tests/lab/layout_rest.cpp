@@ -95,6 +95,27 @@ TEST_CASE("layouts: every panel comes to rest in a window of any size, text and 
     applyTheme(ThemeId::Light, 100);
 }
 
+TEST_CASE("layouts: lists of a fixed height show whole rows, in every size of text", "[lab][layouts]") {
+    LabWindow lab;
+    int count = 0;
+    for (const int size : {100, 150, 70}) {
+        applyTheme(ThemeId::Light, size);
+        lab.layOut();
+        for (auto* list : lab.window().findChildren<QTreeWidget*>()) {
+            if (list->minimumHeight() != list->maximumHeight()) continue;
+            ++count;
+            list->resize(list->width(), list->maximumHeight());
+            const QTreeWidgetItem item(list, {QStringLiteral("a row")});
+            list->doItemsLayout();
+            const int row = list->visualItemRect(&item).height();
+            INFO(list->objectName().toStdString() << " at " << size << " %, a row of " << row << " pixels");
+            CHECK((list->maximumHeight() - 2 * list->frameWidth() - list->header()->sizeHint().height()) % row == 0);
+        }
+    }
+    CHECK(count >= 9);
+    applyTheme(ThemeId::Light, 100);
+}
+
 TEST_CASE("layouts: the prompt finds its size whether its text needs a bar or not", "[lab][layouts]") {
     makeApplication(QDir::tempPath());
     PromptEditor editor;

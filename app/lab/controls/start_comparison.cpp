@@ -2,6 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/widgets/plain_table.h"
+#include "app/lab/widgets/whole_rows.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/training/training_summary.h"
 
@@ -29,6 +30,7 @@ StartComparison::StartComparison(QWidget* parent) : QWidget(parent), text_(makeH
                              {kMatrices[1], tr("The matrix of keys")},
                              {kMatrices[2], tr("The matrix of values")},
                              {kMatrices[3], tr("The matrix of outputs")}});
+    rows_ = new WholeRows(*table_, kMostRows);
     auto* compare = helped(new QPushButton(tr("Compare with the starting model")), "compareStart",
                            tr("Show the attention of this run beside that of the model from which it started"));
     makeColumn(this, 0, {text_, table_, makeRow({compare, room()})});
@@ -62,8 +64,7 @@ void StartComparison::showRun(const RunListModel::Run* run, uint64_t checkpoints
 
 void StartComparison::show(const std::vector<SiteChange>& changes) {
     table_->clear();
-    const int rows = std::min(kMostRows, static_cast<int>(changes.size())) + 1; // with the header
-    table_->setFixedHeight(rows * (fontMetrics().height() + spacing::kGap) + spacing::kWide);
+    rows_->setRows(std::min(kMostRows, static_cast<int>(changes.size())));
     for (const SiteChange& site : changes) {
         QStringList texts{QString::fromStdString(site.label)};
         std::vector<std::pair<int, QString>> tips;

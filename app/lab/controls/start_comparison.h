@@ -14,6 +14,8 @@ class QTreeWidget;
 
 namespace attn {
 
+class WholeRows;
+
 /// How training has changed the attention of a run that started from a model: a row for each site, a column for each
 /// matrix. Hidden for other runs.
 class StartComparison : public QWidget {
@@ -34,6 +36,7 @@ private:
 
     QLabel* text_;
     QTreeWidget* table_;
+    WholeRows* rows_; ///< of the table
     BackgroundTask reading_;
     std::pair<QString, uint64_t> shown_; ///< run and checkpoints
 };

@@ -5,6 +5,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/common/fit_screen.h"
 #include "app/lab/widgets/plain_table.h"
+#include "app/lab/widgets/whole_rows.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QDialogButtonBox>
@@ -86,8 +87,7 @@ StorageDialog::StorageDialog(StorageChoice model, Storage storage, const QString
         QTreeWidgetItem* row = addPlainRow(table_, {text, sizeText(needs.parameterBytes), tr("measuring …")});
         if (needs.storage == storage) table_->setCurrentItem(row);
     }
-    table_->setFixedHeight(table_->header()->sizeHint().height() +
-                           static_cast<int>(model_.needs.size() + 1) * table_->sizeHintForRow(0));
+    new WholeRows(*table_, static_cast<int>(model_.needs.size()));
     note_->setText(tr("The program is measuring how fast the device is …"));
     note_->setAlignment(Qt::AlignTop);
     note_->setMinimumHeight(2 * note_->fontMetrics().lineSpacing() + spacing::kGap); // room for its final text

@@ -13,6 +13,7 @@
 #include "app/lab/widgets/run_cells_view.h"
 #include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/site_box.h"
+#include "app/lab/widgets/whole_rows.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/snapshot_views.h"
@@ -378,7 +379,7 @@ QLayout* ChangesPanel::makeList() {
     titleColumns(*list_, {{tr("Changes in effect"), tr("Each change to the model, with its place")}});
     list_->setRootIsDecorated(false);
     list_->setUniformRowHeights(true);
-    list_->setFixedHeight(fontMetrics().height() * 6);
+    new WholeRows(*list_, 4);
     remove_ = named(new QPushButton(tr("Remove")), "interventionsRemove", tr("Remove the selected change"));
     remove_->setIcon(themedIcon("remove", QPalette::ButtonText));
     connect(list_, &QTreeWidget::itemSelectionChanged, this,

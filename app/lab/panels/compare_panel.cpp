@@ -246,7 +246,8 @@ void ComparePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) 
     second_.follow();
     want();
     if (!before || before->detail != snapshot->detail || before->grid != snapshot->grid ||
-        before->next != snapshot->next || before->answer != snapshot->answer || before->analyses != snapshot->analyses)
+        before->next != snapshot->next || before->status.activity != snapshot->status.activity ||
+        before->answer != snapshot->answer || before->analyses != snapshot->analyses)
         show();
 }
 
@@ -257,7 +258,9 @@ void ComparePanel::show() {
     const bool isEmpty = second_.with() == SecondRun::Nothing;
     empty_->setVisible(isEmpty);
     message_->setVisible(!isEmpty);
-    caption_ = problem.isEmpty() ? tr("Running B…") : problem;
+    caption_ = !problem.isEmpty()        ? problem
+               : second_.waitsForFirst() ? tr("B waits for A, whose text is still being written…")
+                                         : tr("Running B…");
     showMatrices(isOn && !isPicture);
     showOverlays(isOn && isPicture);
     body_->setVisible(isOn);

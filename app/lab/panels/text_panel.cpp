@@ -9,6 +9,7 @@
 #include "app/lab/widgets/limited_editor.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/token_strip.h"
+#include "app/lab/widgets/whole_rows.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/snapshot_views.h"
@@ -66,7 +67,7 @@ TextPanel::TextPanel(Workbench& bench, QWidget* parent)
     alternatives_->setUniformRowHeights(true);
     alternatives_->header()->setStretchLastSection(false);
     alternatives_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
-    alternatives_->setFixedHeight(fontMetrics().height() * 8);
+    new WholeRows(*alternatives_, 5);
     strip_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     auto* controls = new FlowLayout;
     controls->addWidget(score_);

@@ -20,7 +20,7 @@ struct LaunchOptions {
     std::optional<QSize> size;
     std::optional<ThemeId> theme;
     QString session;
-    QString lesson;        ///< a file, or the name or number of a bundled lesson
+    QString lesson; ///< a file, or the name or number of a bundled lesson
     bool operator==(const LaunchOptions&) const = default;
 };
 

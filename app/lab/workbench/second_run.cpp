@@ -75,6 +75,11 @@ std::optional<SecondRun::Asked> SecondRun::wanted() const {
     return next;
 }
 
+bool SecondRun::waitsForFirst() const {
+    return with_ != Nothing && !bench_.readsPictures() && bench_.hasModel() &&
+           bench_.snapshot()->status.activity == Activity::Generating;
+}
+
 void SecondRun::makeSession() {
     bridge_ = std::make_unique<SessionBridge>(bench_.device());
     connect(bridge_.get(), &SessionBridge::snapshotChanged, this, [this](const auto& snapshot) {

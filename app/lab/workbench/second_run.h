@@ -30,6 +30,8 @@ public:
     /// The views that B needs.
     void want(const PatternRequest& view);
     const std::shared_ptr<const Snapshot>& snapshot() const { return second_; } ///< not null
+    /// Whether B begins when A's text is written.
+    bool waitsForFirst() const;
     /// Whether B has run and reads what A reads.
     bool isComparable() const;
     /// What is missing or went wrong; empty: B runs, or has run.
