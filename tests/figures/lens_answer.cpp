@@ -1,6 +1,4 @@
 #include "app/figures/lens_answer.h"
-#include "app/figures/head_lenses.h"
-#include "engine/analysis/head_circuits.h"
 #include "tests/support/catch.h"
 
 using namespace attn;
@@ -32,13 +30,4 @@ TEST_CASE("lens answer: its table has true minus signs, its file those of ASCII"
     LensAnswer before = figure.answer;
     before.rows[0][1] = "−0.5000";
     CHECK(changeOf(figure.answer, before).rows[0][3] == "−1.0000");
-}
-
-TEST_CASE("lens answer: small scores of circuits keep their digits", "[figures]") {
-    HeadCircuits circuits;
-    circuits.tokens = {0};
-    circuits.isOfTokens = true;
-    circuits.reads = {.choices = 2, .ids = {0, 1}, .values = {1.25f, 0.00123f}};
-    const ModelInfo model{.tokenTexts = {"a", "b"}};
-    CHECK(showCircuits(circuits, {.model = model}).rows[0][1] == "“a” 1.25  “b” 0.00123");
 }

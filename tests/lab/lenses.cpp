@@ -1,12 +1,22 @@
+#include "app/figures/head_lenses.h"
 #include "app/figures/lens_pages.h"
 #include "app/figures/map_figure.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "engine/analysis/head_circuits.h"
 #include "tests/lab/lens_test.h"
 #include "tests/lab/training_test.h"
 
 using namespace attn;
+
+TEST_CASE("lens: small scores of circuits keep their digits", "[lab]") {
+    HeadCircuits circuits;
+    circuits.tokens = {0};
+    circuits.reads = {.choices = 2, .ids = {0, 1}, .values = {1.25f, 0.00123f}};
+    const ModelInfo model{.tokenTexts = {"a", "b"}};
+    CHECK(showCircuits(circuits, {.model = model}).rows[0][1] == "“a” 1.25  “b” 0.00123");
+}
 
 TEST_CASE("lab: every lens answers", "[lab]") {
     LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
@@ -197,4 +207,26 @@ TEST_CASE("lab: a lens that fails ends with its reason, also after other command
         next();
         CHECK_THAT(reading.text().toStdString(), CONTAINS("99999"));
     }
+}
+
+TEST_CASE("lens: of a model that fills gaps, the hidden word is explained", "[lab]") {
+    LabWindow lab("builtin:masked", "It was the [MASK] day of spring.");
+    lab.showPanel("lenses");
+    auto& pages = lab.find<QComboBox>("lensPage");
+    auto& position = lab.find<QComboBox>("lensPosition");
+    pages.setCurrentIndex(pages.findData("gradients"));
+    REQUIRE(lab.settle());
+    CHECK(position.itemText(0) == "hidden word");
+    const auto says = [&](const char* text) {
+        return lab.waitFor([&] { return lab.find<QLabel>("lensSummary").text().contains(text); });
+    };
+    const int row = lab.snapshot().next->row;
+    CHECK(row == 4); // [CLS] it was the [MASK]
+    CHECK(says(" at token 4 is "));
+    position.setCurrentIndex(2);
+    emit position.activated(2);
+    CHECK(says(" at token 1 is "));
+    lab.window().bridge().post(SetPromptCommand{{.text = "It was the first day."}});
+    REQUIRE(lab.settle());
+    CHECK(position.itemText(0) == "last token"); // no word is hidden
 }
