@@ -213,7 +213,7 @@ void circuits(const LensInput& input) {
                               const auto& jsonOf) {
             std::string text;
             for (size_t at = token * pairs.choices; at < (token + 1) * pairs.choices; ++at) {
-                text += fmt::format(" {} {:+.2f}", nameOf(pairs.ids[at]), static_cast<double>(pairs.values[at]));
+                text += fmt::format(" {} {:+.3g}", nameOf(pairs.ids[at]), static_cast<double>(pairs.values[at]));
                 Json each = jsonOf(pairs.ids[at]);
                 each["value"] = pairs.values[at];
                 row[name].push_back(each);

@@ -46,7 +46,8 @@ LensAnswer showCircuits(const AnalysisResult& result, const LensSubject& subject
         const auto list = [&](const HeadCircuits::Pairs& pairs, const auto& nameOf) {
             QStringList names;
             for (size_t at = token * pairs.choices; at < (token + 1) * pairs.choices; ++at)
-                names << QStringLiteral("“%1” %2").arg(nameOf(pairs.ids[at]), formatFixed(pairs.values[at], 2));
+                names << QStringLiteral("“%1” %2").arg(nameOf(pairs.ids[at]),
+                                                       formatMeasured(static_cast<double>(pairs.values[at]), 2));
             return names.join("  ");
         };
         QStringList& row = answer.rows.emplace_back();

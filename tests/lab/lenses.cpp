@@ -1,12 +1,22 @@
+#include "app/figures/head_lenses.h"
 #include "app/figures/lens_pages.h"
 #include "app/figures/map_figure.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "engine/analysis/head_circuits.h"
 #include "tests/lab/lens_test.h"
 #include "tests/lab/training_test.h"
 
 using namespace attn;
+
+TEST_CASE("lens: small scores of circuits keep their digits", "[lab]") {
+    HeadCircuits circuits;
+    circuits.tokens = {0};
+    circuits.reads = {.choices = 2, .ids = {0, 1}, .values = {1.25f, 0.00123f}};
+    const ModelInfo model{.tokenTexts = {"a", "b"}};
+    CHECK(showCircuits(circuits, {.model = model}).rows[0][1] == "“a” 1.25  “b” 0.00123");
+}
 
 TEST_CASE("lab: every lens answers", "[lab]") {
     LabWindow lab("builtin:stories", "Lily had a dog. She loved her");
