@@ -41,7 +41,7 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
             lens.isOfTokens
                 ? LensText::tr("Probability that each layer gives to the model's final prediction. Point at a cell to "
                                "see that layer's own prediction.")
-                : LensText::tr("Shows what the model would predict if it ended after each layer.")};
+                : LensText::tr("Probability that the classifier gives to each class when it reads that layer.")};
     if (subject.isPicture())
         answer.summary += ' ' + LensText::tr("Point at a cell to see the probability of its class when the classifier "
                                              "reads a single patch.");
@@ -96,7 +96,7 @@ LensAnswer showFormedPath(const AnalysisResult& result, const LensSubject& subje
                           : LensText::tr("This run predicts “%1”; the formed path predicts “%2”.")
                                 .arg(subject.choiceName(found.best), subject.choiceName(found.bestFormed));
     answer.bars.title = LensText::tr("Logits of the most likely predictions");
-    answer.bars.placeTitle = subject.isPicture() ? LensText::tr("class") : LensText::tr("token");
+    answer.bars.placeTitle = subject.model.classes > 0 ? LensText::tr("class") : LensText::tr("token");
     answer.bars.lines = {{LensText::tr("this run"), found.ownLogits},
                          {LensText::tr("formed path"), found.formedLogits}};
     answer.columns = {answer.bars.placeTitle, LensText::tr("logit of this run"),

@@ -1,5 +1,6 @@
 #include "app/figures/plot_figure.h"
 #include "app/lab/widgets/figure_view.h"
+#include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/system/temporary_folder.h"
 #include "engine/training/tasks/catalogue.h"
@@ -9,6 +10,7 @@
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
+#include <QTreeWidget>
 
 #include <fstream>
 
@@ -126,11 +128,19 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     CHECK(lab.find<QComboBox>("lensTargets").findText("good") >= 0);
     says("ablation", "logit of “" + at(0, 0) + "”");
     says("formed", "“" + at(0, 0) + "”");
+    CHECK(lab.find<QTreeWidget>("lensTable").headerItem()->text(0) == "class");
+    CHECK(lab.find<LinesView>("lensBars").figure().placeTitle == "class");
     run("weighted");
     CHECK_FALSE(lab.find<MatrixView>("lensMatrix").figure().isEmpty());
     says("gradients", "logit of “" + at(0, 0) + "”");
-    run("logit");
+    CHECK_FALSE(lab.find<QComboBox>("lensPosition").isVisible()); // the answer is of the whole text
+    run("flow");
+    CHECK(lab.find<QComboBox>("lensPosition").isVisible());
+    says("logit", "Probability that the classifier gives to each class");
     CHECK_FALSE(lab.find<MatrixView>("lensMatrix").figure().isEmpty());
+    lab.showPanel("curves");
+    const auto& chart = static_cast<const FigureView<PlotFigure>&>(lab.find<QWidget>("lossChart"));
+    CHECK(chart.figure().title == "Loss (nats per prediction)"); // a class is no token
 
     recipe.settings.data.text = wrong;
     lab.window().workbench().requestRecipe(recipe);

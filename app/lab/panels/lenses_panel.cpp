@@ -176,7 +176,8 @@ void LensesPanel::choosePage() {
                     for (int i = 0; i < inner->count(); ++i) inner->itemAt(i)->widget()->setVisible(isShown);
             }
     };
-    showRow(0, page().usesPosition && !readsPictures());
+    const bool isOfWhole = page().usesTarget && snapshot_ && snapshot_->model && snapshot_->model->classes > 0;
+    showRow(0, page().usesPosition && !readsPictures() && !isOfWhole);
     showRow(1, page().usesTarget);
     showRow(2, page().usesOther && !readsPictures()); // the other picture is chosen in the Changes panel
     forget();
