@@ -308,3 +308,29 @@ TEST_CASE("lab: of models with other layers and heads is shown what can be, and 
     for (const char* array : {"layer.npy", "head.npy", "tokens.npy", "second_tokens.npy", "second_model.npy"})
         CHECK(archive.contains(array));
 }
+
+TEST_CASE("lab: a key that only one of two models sees counts as no weight of the other", "[lab]") {
+    LabWindow lab("builtin:stories", "the dog ran home");
+    lab.showPanel("compare");
+    lab.find<QLineEdit>("comparePath").setText("builtin:masked"); // its heads look ahead
+    lab.find<QComboBox>("compareWith").setCurrentIndex(3);
+    auto& difference = lab.find<MatrixView>("compareDifference");
+    REQUIRE(lab.waitFor([&] { return !difference.figure().isEmpty(); }));
+    REQUIRE(lab.settle());
+    const MatrixFigure &a = lab.find<MatrixView>("compareA").figure(), &b = lab.find<MatrixView>("compareB").figure();
+    const auto placeInB = [&](const QString& token) {
+        const auto found = std::ranges::find(b.rowLabels, token);
+        return found == b.rowLabels.end() ? -1 : static_cast<int>(found - b.rowLabels.begin());
+    };
+    int count = 0;
+    for (int query = 0; query < a.rows(); ++query)
+        for (int key = 0; key < a.columns(); ++key) {
+            const MatrixCell cell{query, key}, other{placeInB(a.rowLabels[static_cast<size_t>(query)]),
+                                                     placeInB(a.columnLabels[static_cast<size_t>(key)])};
+            if (other.row < 0 || other.column < 0) continue;
+            ++count;
+            const float own = key > query ? 0 : a.valueAt(cell); // A hides what comes later
+            CHECK(difference.figure().valueAt(cell) == Approx(own - b.valueAt(other)).margin(1e-6));
+        }
+    CHECK(count > 4);
+}

@@ -154,8 +154,11 @@ void ComparePanel::showMatrices(bool isOn) {
             for (int column = 0; column < a.columns(); ++column) {
                 const MatrixCell cell{row, column};
                 const auto partner = isByToken ? partnerOf(cell) : cell;
-                values.push_back(partner ? a.valueAt(cell) - b.valueAt(*partner)
-                                         : std::numeric_limits<float>::quiet_NaN());
+                const float own = a.valueAt(cell),
+                            other = partner ? b.valueAt(*partner) : std::numeric_limits<float>::quiet_NaN();
+                // What one of both hides has no weight there.
+                const bool isOfOne = partner && std::isnan(own) != std::isnan(other);
+                values.push_back(!isOfOne ? own - other : std::isnan(own) ? -other : own);
             }
         if (std::ranges::all_of(values, [](float value) { return std::isnan(value); }))
             difference.note = tr("No token of A matches a token of B, so there is no difference to show.");
