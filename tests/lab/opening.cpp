@@ -378,6 +378,7 @@ TEST_CASE("lab: a text file becomes the prompt, and other files are refused by t
     CHECK_THAT(refusal(write("weights.bin", QByteArray(8, '\0'))), CONTAINS("can run code, so it is not opened"));
     CHECK_THAT(refusal(write("junk.dat", QByteArray(8, '\0'))),
                CONTAINS("“junk.dat” isn't a model, picture, session, lesson or text"));
+    CHECK_THAT(refusal(write("nothing.txt", "")), CONTAINS("“nothing.txt” is empty"));
     CHECK_THAT(refusal(write("broken.safetensors", "garbage")), CONTAINS("broken.safetensors"));
     CHECK(lab.snapshot().sequence->given.text == "abab");
 }

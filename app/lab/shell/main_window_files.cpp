@@ -144,6 +144,10 @@ std::variant<MainWindow::Kind, Failure> MainWindow::kindOf(const QString& path) 
     if (file.suffix() == "json") return Kind::Lesson;
     if (const auto other = otherModelFormat(path.toStdString())) return *other;
     if (isText(path)) return Kind::Text;
+    if (file.size() == 0)
+        return Failure{.what = "“" + file.fileName().toStdString() + "” is empty",
+                       .where = {},
+                       .hint = "open a file that holds something"};
     return Failure{.what = "“" + file.fileName().toStdString() + "” isn't a model, picture, session, lesson or text",
                    .where = {},
                    .hint = "open a model's folder, a .safetensors file, a picture, an .attnlab file, a lesson's .json "
