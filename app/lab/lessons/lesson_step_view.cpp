@@ -136,6 +136,7 @@ LessonStepView::LessonStepView(QWidget* parent) : QWidget(parent) {
     next_->setProperty("primary", true);
     back_->setIcon(themedIcon("previous", QPalette::ButtonText));
     next_->setIcon(themedIcon("next", QPalette::HighlightedText));
+    next_->setLayoutDirection(Qt::RightToLeft); // the arrow points away from the text
     column->addLayout(makeRow({leave_, room(), back_, next_}));
     connect(leave_, &QPushButton::clicked, this, [this] { player_->leave(); });
     connect(back_, &QPushButton::clicked, this, [this] { player_->back(); });
