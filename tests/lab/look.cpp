@@ -1,6 +1,7 @@
 #include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/shell/workspaces.h"
+#include "app/lab/widgets/elided_label.h"
 #include "tests/lab/lab_window.h"
 
 #include <fmt/format.h>
@@ -51,6 +52,29 @@ TEST_CASE("lab: all text of the window has one of four sizes", "[lab]") {
         CHECK(count > 500);
         CHECK(used.size() == 3); // captions are drawn
     }
+    applyTheme(ThemeId::Light, 100);
+}
+
+TEST_CASE("lab: no label of one line is cut off when the text grows in a small window", "[lab]") {
+    LabWindow lab;
+    lab.window().resize(1024, 672);
+    applyTheme(ThemeId::Projector, 100);
+    int count = 0;
+    for (const Workspace& workspace : workspaces()) {
+        lab.act((std::string("workspace.") + workspace.id).c_str());
+        for (const QString& id : workspace.main + workspace.above + workspace.below) {
+            lab.showPanel(id.toLatin1().constData());
+            REQUIRE(lab.settle());
+            for (const auto* label : lab.window().findChildren<QLabel*>()) {
+                const bool isElided = dynamic_cast<const ElidedLabel*>(label);
+                if (!label->isVisible() || label->wordWrap() || isElided || label->text().isEmpty()) continue;
+                ++count;
+                INFO("panel " << id.toStdString() << ": " << label->text().toStdString());
+                CHECK(label->width() >= label->QLabel::sizeHint().width());
+            }
+        }
+    }
+    CHECK(count > 100);
     applyTheme(ThemeId::Light, 100);
 }
 

@@ -4,6 +4,7 @@
 #include "app/lab/lessons/lesson.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/lessons/lesson_step_view.h"
+#include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QApplication>
@@ -24,7 +25,8 @@ LessonPanel::LessonPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     page_ = makeList();
     // Not a stacked widget, because that would be as high as its highest page.
     for (QWidget* page : std::initializer_list<QWidget*>{page_, steps_}) {
-        page->setMaximumWidth(fontMetrics().averageCharWidth() * kWidestLine);
+        new FontFit(page,
+                    [page](const QFontMetrics& font) { page->setMaximumWidth(font.averageCharWidth() * kWidestLine); });
         row->addWidget(page, 1);
     }
     row->addStretch(0);

@@ -9,6 +9,7 @@
 #include "app/lab/panels/pattern_editor.h"
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
+#include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/run_cells_view.h"
 #include "app/lab/widgets/side_by_side.h"
@@ -351,7 +352,7 @@ QWidget* ChangesPanel::makeForm() {
                        "selected below."));
     amount_->setRange(0, kAmountSteps);
     amountText_ = plainLabel();
-    amountText_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("−4.00 ")));
+    keepWidthOf(amountText_, QStringLiteral("−4.00 "));
     add_ = named(new QPushButton(tr("Add")), "interventionAdd", tr("Add this change"));
     add_->setIcon(themedIcon("add", QPalette::ButtonText));
     for (QComboBox* box : {where_, token_, kind_}) setLeastCharacters(*box, 6);

@@ -7,6 +7,7 @@
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/empty_state.h"
+#include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
@@ -144,7 +145,7 @@ void ComparePanel::makeTables() {
                                {tr("A"), tr("Its probability in run A, the current run")},
                                {tr("B"), tr("Its probability in run B, the other run")},
                                {tr("A − B"), tr("The probability in A minus that in B, in percentage points")}});
-    answers_->setMinimumWidth(fontMetrics().averageCharWidth() * kLeastAnswers);
+    keepCharacters(answers_, kLeastAnswers);
     connect(heads_, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
         bench_.pictures().showHead(item->data(0, Qt::UserRole).toInt(), item->data(1, Qt::UserRole).toInt());
     });

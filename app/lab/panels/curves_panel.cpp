@@ -5,6 +5,7 @@
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/plot_view.h"
 #include "app/lab/widgets/side_by_side.h"
@@ -141,7 +142,7 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     loss_ = identified(new PlotView, "lossChart");
     other_ = identified(new PlotView, "secondChart");
     for (QWidget* plot : std::initializer_list<QWidget*>{loss_, other_}) {
-        plot->setMinimumWidth(fontMetrics().averageCharWidth() * kLeastPlot);
+        keepCharacters(plot, kLeastPlot);
         plot->setFocusPolicy(Qt::ClickFocus); // who clicks a chart and exports means the curves
     }
     auto* controls = new FlowLayout;

@@ -1,5 +1,6 @@
 #include "app/lab/panels/gate_slider.h"
 
+#include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QSignalBlocker>
@@ -15,7 +16,7 @@ GateSlider::GateSlider(const char* id, Workbench& bench)
     named(gate_, id, tr("Gate of the selected head"));
     gate_->setRange(0, kGateSteps);
     gate_->setValue(kGateSteps);
-    value_->setMinimumWidth(fontMetrics().horizontalAdvance("0.00 "));
+    keepWidthOf(value_, QStringLiteral("0.00 "));
     makeRow(this, 0, {head_, {gate_, 1}, value_});
     connect(gate_, &QSlider::valueChanged, this, [this](int step) {
         bench_.setGate(bench_.selection().site, bench_.selection().head, static_cast<float>(step) / kGateSteps);

@@ -7,6 +7,7 @@
 #include "app/lab/panels/answers.h"
 #include "app/lab/panels/prompt_suggestions.h"
 #include "app/lab/panels/snapshot_views.h"
+#include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/prompt_editor.h"
 #include "app/lab/widgets/token_chips.h"
@@ -199,7 +200,7 @@ QWidget* GeneratePanel::makeRunGroup() {
     speed_->setMinimumWidth(48);
     speed_->setValue(kInitialSpeed);
     speedLabel_ = plainLabel();
-    speedLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 tokens/s").arg("0.5 ")));
+    keepWidthOf(speedLabel_, tr("%1 tokens/s").arg("0.5 "));
     amount_ = named(new QSpinBox, "amount", tr("Maximum number of tokens that Run generates"));
     amount_->setRange(1, kMostAmount);
     amount_->setValue(100);

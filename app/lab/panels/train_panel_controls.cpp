@@ -3,6 +3,7 @@
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/icons.h"
+#include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/real_box.h"
 #include "app/lab/widgets/widget_makers.h"
 
@@ -67,7 +68,7 @@ QWidget* TrainPanel::makePace() {
     pace_->setPageStep(1);
     pace_->setValue(pace_->maximum());
     paceLabel_ = plainLabel(tr("fastest"));
-    paceLabel_->setMinimumWidth(fontMetrics().horizontalAdvance(tr("%1 steps/s").arg("0.5 ")));
+    keepWidthOf(paceLabel_, tr("%1 steps/s").arg("0.5 "));
     ownRate_ = named(new QCheckBox(tr("Learning rate")), "ownRate", tr("Set the learning rate yourself"),
                      tr("Off: the schedule sets the learning rate. On: the value here applies from the next step."));
     rate_ = named(new RealBox, "rate", tr("Current learning rate"), tr("The learning rate of the next steps"));

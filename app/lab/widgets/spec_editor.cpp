@@ -1,4 +1,5 @@
 #include "app/lab/widgets/spec_editor.h"
+#include "app/lab/widgets/fit_to_font.h"
 
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/engine_text.h"
@@ -116,7 +117,7 @@ void SpecEditor::makeSlot(QVBoxLayout* column, Slot slot) {
         addIdea(*row.choice, fromEngine(part->idea), fromEngine(part->idea));
     }
     auto* title = labelFor(row.choice, slotTitle(slot));
-    title->setMinimumWidth(titleWidth(fontMetrics()));
+    new FontFit(title, [title](const QFontMetrics& font) { title->setMinimumWidth(titleWidth(font)); });
     row.caution = makeHintLabel();
     row.column = makeColumn({makeRow({title, {row.choice, 1}}), row.caution});
     row.column->setSpacing(spacing::kTight);
@@ -140,7 +141,7 @@ void SpecEditor::makeMask(QVBoxLayout* column) {
         named(new QLineEdit, "maskText", tr("Mask as an expression"),
               tr("Terms joined by & (and), | (or) and ~ (not), with brackets: causal & (window(8) | global(2))"));
     auto* title = labelFor(maskText_, tr("Mask"));
-    title->setMinimumWidth(titleWidth(fontMetrics()));
+    new FontFit(title, [title](const QFontMetrics& font) { title->setMinimumWidth(titleWidth(font)); });
     maskJoin_ = named(new QComboBox, "maskJoin", tr("How a chosen mask joins the expression"),
                       tr("Whether the chosen mask replaces the current one, narrows it (and) or widens it (or)"));
     maskJoin_->addItem(tr("replace"));
