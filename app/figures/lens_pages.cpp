@@ -117,10 +117,12 @@ LensAnswer showAttribution(const AnalysisResult& result, const LensSubject& subj
     const auto& found = static_cast<const LogitAttribution&>(result);
     LensAnswer answer = contributionsAnswer(found.components, targetName(subject, found.target));
     const QString target = targetName(subject, found.target), logit = formatFixed(found.logit, 4);
-    answer.summary =
-        subject.model.classes > 0
-            ? LensText::tr("The %1 is %2; %3.").arg(target, logit, answer.summary)
-            : LensText::tr("After token %1, the %2 is %3; %4.").arg(found.position).arg(target, logit, answer.summary);
+    answer.summary = subject.model.classes > 0
+                         ? LensText::tr("The %1 is %2; %3.").arg(target, logit, answer.summary)
+                         : (subject.model.maskToken ? LensText::tr("At token %1, the %2 is %3; %4.")
+                                                    : LensText::tr("After token %1, the %2 is %3; %4."))
+                               .arg(found.position)
+                               .arg(target, logit, answer.summary);
     return answer;
 }
 
@@ -140,10 +142,10 @@ LensAnswer showGradients(const AnalysisResult& result, const LensSubject& subjec
                                "Integrated gradients divide the difference, %4, among the tokens; they sum to %5.")
                       .arg(target, logit, baseline, formatFixed(found.logit - found.baselineLogit),
                            formatNumber(sum, 3))
-                : LensText::tr("The %1 after token %2 is %3, and %4 when every embedding is replaced by the "
-                               "vocabulary mean. Integrated gradients divide the difference, %5, among the "
-                               "tokens; they sum to %6.")
-                      .arg(target)
+                : LensText::tr("The %1 %2 token %3 is %4, and %5 when every embedding is replaced by the "
+                               "vocabulary mean. Integrated gradients divide the difference, %6, among the "
+                               "tokens; they sum to %7.")
+                      .arg(target, subject.model.maskToken ? LensText::tr("at") : LensText::tr("after"))
                       .arg(found.position)
                       .arg(logit, baseline, formatFixed(found.logit - found.baselineLogit), formatNumber(sum, 3))};
     answer.bars = barsByRow(subject, found.gradientTimesInput.size());

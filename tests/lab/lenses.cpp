@@ -208,3 +208,25 @@ TEST_CASE("lab: a lens that fails ends with its reason, also after other command
         CHECK_THAT(reading.text().toStdString(), CONTAINS("99999"));
     }
 }
+
+TEST_CASE("lens: of a model that fills gaps, the hidden word is explained", "[lab]") {
+    LabWindow lab("builtin:masked", "It was the [MASK] day of spring.");
+    lab.showPanel("lenses");
+    auto& pages = lab.find<QComboBox>("lensPage");
+    auto& position = lab.find<QComboBox>("lensPosition");
+    pages.setCurrentIndex(pages.findData("gradients"));
+    REQUIRE(lab.settle());
+    CHECK(position.itemText(0) == "hidden word");
+    const auto says = [&](const char* text) {
+        return lab.waitFor([&] { return lab.find<QLabel>("lensSummary").text().contains(text); });
+    };
+    const int row = lab.snapshot().next->row;
+    CHECK(row == 4); // [CLS] it was the [MASK]
+    CHECK(says(" at token 4 is "));
+    position.setCurrentIndex(2);
+    emit position.activated(2);
+    CHECK(says(" at token 1 is "));
+    lab.window().bridge().post(SetPromptCommand{{.text = "It was the first day."}});
+    REQUIRE(lab.settle());
+    CHECK(position.itemText(0) == "last token"); // no word is hidden
+}

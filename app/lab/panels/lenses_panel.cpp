@@ -2,6 +2,7 @@
 
 #include "app/figures/lens_answer.h"
 #include "app/figures/token_label.h"
+#include "app/lab/bridge/token_text.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/snapshot_views.h"
 #include "app/lab/widgets/choice_keys.h"
@@ -139,6 +140,7 @@ LensQuestion LensesPanel::question() {
     const Selection& selection = bench_.selection();
     LensQuestion question{.site = selection.site, .head = selection.head};
     if (!readsPictures()) question.position = position_->currentIndex() - 1;
+    if (const auto hidden = predictedWord(*snapshot_); hidden && question.position < 0) question.position = *hidden;
     question.text = (readsPictures() ? bench_.pictures().setup().otherName : text_->text()).toStdString();
     QStringList notices;
     const QString unknown = tr("“%1” is no token or class of this model. %2");
@@ -160,7 +162,9 @@ void LensesPanel::listTargets() {
         for (int index = 0; index < snapshot_->model->classes; ++index)
             target_->addItem(shownText(snapshot_->model->labelOf(index)));
     target_->setEditText(choiceOf(text) < 0 ? QString() : text);
-    const bool readsSource = snapshot_->model && snapshot_->model->readsSource;
+    const bool readsSource = snapshot_->model && snapshot_->model->readsSource,
+               fillsIn = snapshot_->model && snapshot_->model->maskToken;
+    static_cast<QLabel*>(form_->labelForField(position_))->setText(fillsIn ? tr("At token") : tr("After token"));
     static_cast<QLabel*>(form_->labelForField(text_))->setText(readsSource ? tr("Other source") : tr("Other text"));
     text_->setAccessibleName(readsSource ? tr("Other source, with the same number of tokens")
                                          : tr("Other text, with the same number of tokens"));
@@ -275,7 +279,7 @@ void LensesPanel::showTokens() {
     const QSignalBlocker quiet(position_);
     const int current = position_->currentIndex();
     position_->clear();
-    position_->addItem(tr("last token"));
+    position_->addItem(predictedWord(*snapshot_) ? tr("hidden word") : tr("last token"));
     const std::vector<QString> labels = tokenLabels(snapshot_->sequence.get());
     for (size_t token = 0; token < labels.size() && token < 1024; ++token)
         position_->addItem(QStringLiteral("%1 “%2”").arg(token).arg(labels[token]));
