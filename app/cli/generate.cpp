@@ -177,7 +177,8 @@ int generate(const GenerateOptions& options) {
     const auto promptLength = tokens.size();
     const auto capacity = static_cast<size_t>(model->capacity());
     if (tokens.size() > capacity)
-        throw Error({.what = fmt::format("the prompt has {} tokens, but the context holds {}", tokens.size(), capacity),
+        throw Error({.what = fmt::format("the prompt has {} tokens, but the context holds {}{}", tokens.size(),
+                                         capacity, model->whyNoMore()),
                      .where = "--prompt",
                      .hint = "shorten the prompt"});
     const GenerationRules& rules = model->source().generation();
@@ -188,6 +189,10 @@ int generate(const GenerateOptions& options) {
                                      : kTokens;
     const int most = options.maxTokens.value_or(static_cast<int>(missing));
 
+    if (const size_t longest = std::min(promptLength + static_cast<size_t>(most), capacity);
+        static_cast<int64_t>(longest) > model->cacheRows())
+        fmt::print(stderr, "attention-cli: the keys and values of {} tokens take {} MiB on {}\n", longest,
+                   model->cacheBytes(longest) >> 20, model->device().name());
     model->setSides(
         {.source = options.prompt.encodeSource(*model), .parents = options.prompt.readTree(*model, tokens.size())});
     const HowToWrite how = howToWrite(options, rules);
@@ -254,6 +259,7 @@ int generate(const GenerateOptions& options) {
                               {"promptLength", promptLength},
                               {"steps", steps},
                               {"end", end},
+                              {"cacheBytes", model->cacheBytes(static_cast<size_t>(model->cacheRows()))},
                               {"prefillSeconds", prefillSeconds},
                               {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0},
                               {"device", model->device().name()}};

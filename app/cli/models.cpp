@@ -110,6 +110,7 @@ void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
     else
         json.update({{"vocabulary", info.vocabulary},
                      {"contextLength", info.contextLength},
+                     {"cacheTokenBytes", info.cacheTokenBytes},
                      {"tokenizer", info.hasTokenizer ? nlohmann::json(info.tokenizerSummary) : nlohmann::json()},
                      {"tokenizerProblem", info.tokenizerProblem}});
     print(json);
@@ -140,6 +141,9 @@ void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
         printPictures(info);
     else
         fmt::print("  vocabulary {}, context {}, positions {}\n", info.vocabulary, info.contextLength, info.positions);
+    if (info.cacheTokenBytes > 0)
+        fmt::print("  keys and values of each token take {:.1f} KiB on the device\n",
+                   static_cast<double>(info.cacheTokenBytes) / 1024);
     fmt::print("  {} parameters stored as {}; on the device {:.1f} MiB of weights, {:.1f} MiB in all\n",
                info.parameterCount, info.dtype, static_cast<double>(info.parameterBytes) / (1 << 20),
                static_cast<double>(deviceBytes) / (1 << 20));

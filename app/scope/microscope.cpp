@@ -52,14 +52,20 @@ void Microscope::requireTokens(size_t count) const {
              .hint = "enter a longer prompt"});
 }
 
+void Microscope::followRoom() {
+    if (std::exchange(room_, model_.cacheRows()) == model_.cacheRows()) return;
+    tiles_.clear();
+    timed_.clear();
+}
+
 Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, int firstRow) {
     requireTokens(1);
+    followRoom();
     const bool isFine = cells < 4;
     auto& executor = tiles_[{layer, size, isFine}];
     if (!executor)
-        executor = longPatternStep(model_.device(), model_.store(),
-                                   longPatternSource(model_.config(), model_.capacity(), layer), model_.info().heads,
-                                   model_.capacity(), size, isFine);
+        executor = longPatternStep(model_.device(), model_.store(), longPatternSource(model_.config(), room_, layer),
+                                   model_.info().heads, room_, size, isFine);
     const auto count = static_cast<int>(model_.tokens().size());
     const int pixels = std::min((count + cells - 1) / cells, size), rows = pixels - firstRow;
     const LensBand band{.columnLevel = std::countr_zero(static_cast<unsigned>(cells)),
@@ -392,6 +398,7 @@ double medianOf(std::vector<double> values) {
 
 Microscope::Timed& Microscope::timedStep(Phase phase) {
     requireTokens(phase == Phase::Decode ? 1 : 2);
+    followRoom();
     const size_t all = model_.tokens().size();
     // The model runs the last token separately, and the tokens before it in steps of several sizes.
     const bool isDecode = phase == Phase::Decode;

@@ -286,7 +286,7 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, 
         scores->probabilities.resize(width, 0);
     };
     if (!all.empty()) addFirst();
-    const auto window = static_cast<size_t>(model.capacity());
+    const auto window = static_cast<size_t>(model.wholeCapacity());
     const std::string stream = lastStream(model);
     for (size_t known = 1; known < all.size();) { // number of tokens that have scores
         if (context.report) context.report(static_cast<float>(known) / static_cast<float>(all.size()), "losses");

@@ -3,11 +3,14 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/terms.h"
 
-#include <string_view>
-
 namespace attn {
 
 using namespace terms;
+
+StateKind stateKind(std::string_view name) {
+    if (name.find(".state_") != name.npos) return StateKind::Running;
+    return name.find(".held_") != name.npos ? StateKind::Source : StateKind::Rows;
+}
 
 Tensor cached(const AttentionSite& site, const char* letter, Tensor rows, std::optional<StepScalar> live,
               std::vector<std::pair<std::string, Tensor>>& updates) {

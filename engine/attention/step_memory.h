@@ -2,7 +2,17 @@
 
 #include "engine/attention/site_attention.h"
 
+#include <string_view>
+
 namespace attn {
+
+/// What a state of a step keeps, by its name.
+enum class StateKind : uint8_t {
+    Rows,    ///< a row for every token: keys, values, queries for views, positions
+    Running, ///< numbers that sum up the tokens so far: AttentionFlow::state()
+    Source   ///< the keys or values of a source: holdKeys()
+};
+StateKind stateKind(std::string_view name);
 
 /// The memory of a site without the fused kernel from token to token: keys and values in a cache, or only the states of
 /// its parts.

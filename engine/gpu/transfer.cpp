@@ -44,6 +44,11 @@ void Transfer::download(const Buffer& buffer, uint64_t offsetBytes, std::span<st
     }
 }
 
+void Transfer::copy(std::span<const CommandRecorder::Copy> copies) {
+    CommandBuffer commands(*context_, "transfer");
+    timeline_.wait(submit(commands, copies));
+}
+
 Transfer::Stage& Transfer::idleStage(size_t index, uint64_t sizeBytes) {
     auto& stage = stages_[index];
     if (stage) timeline_.wait(stage->busyUntil);
@@ -55,12 +60,16 @@ Transfer::Stage& Transfer::idleStage(size_t index, uint64_t sizeBytes) {
 }
 
 void Transfer::startCopy(Stage& stage, const CommandRecorder::Copy& copy) {
-    CommandRecorder recorder(stage.commands);
+    stage.busyUntil = submit(stage.commands, {&copy, 1});
+}
+
+uint64_t Transfer::submit(CommandBuffer& commands, std::span<const CommandRecorder::Copy> copies) {
+    CommandRecorder recorder(commands);
     recorder.barrier(Stages::Device, Stages::Transfer); // waits for earlier submissions that use the buffer
-    recorder.copy(copy);
+    for (const CommandRecorder::Copy& copy : copies) recorder.copy(copy);
     recorder.barrier(Stages::Transfer, Stages::All);
     recorder.finish();
-    stage.busyUntil = timeline_.submit(stage.commands);
+    return timeline_.submit(commands);
 }
 
 } // namespace attn::gpu

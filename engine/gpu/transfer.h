@@ -24,6 +24,8 @@ public:
                 const std::function<void(uint64_t at, std::span<std::byte> piece)>& fill);
     /// Copies bytes out of a buffer.
     void download(const Buffer& buffer, uint64_t offsetBytes, std::span<std::byte> bytes);
+    /// Copies bytes between buffers, on the device.
+    void copy(std::span<const CommandRecorder::Copy> copies);
 
     static constexpr uint64_t kPieceBytes = 16u << 20;
 
@@ -39,6 +41,7 @@ private:
 
     Stage& idleStage(size_t index, uint64_t sizeBytes);
     void startCopy(Stage& stage, const CommandRecorder::Copy& copy);
+    uint64_t submit(CommandBuffer& commands, std::span<const CommandRecorder::Copy> copies); ///< @return timeline value
 
     Context* context_;
     std::array<std::optional<Stage>, 2> stages_; // the host fills one while the device empties the other

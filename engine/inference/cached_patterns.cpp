@@ -47,7 +47,7 @@ CachedPatterns::~CachedPatterns() = default;
 
 std::unique_ptr<GpuExecutor> CachedPatterns::executorFor(const std::vector<int>& sites, int64_t heads, int size) const {
     std::map<std::string, Tensor> outputs;
-    const auto graph = viewGraph(model_.config(), model_.capacity(), sites, heads, size, outputs);
+    const auto graph = viewGraph(model_.config(), model_.cacheRows(), sites, heads, size, outputs);
     return std::make_unique<GpuExecutor>(model_.device(), model_.store(), compile(graph, outputs));
 }
 

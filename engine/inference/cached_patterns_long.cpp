@@ -2,6 +2,7 @@
 #include "engine/inference/language_model.h"
 
 #include <algorithm>
+#include <bit>
 
 // Patterns of many tokens, by the long-pattern view.
 
@@ -26,6 +27,7 @@ bool CachedPatterns::drawsLong(const PatternRequest& view) const {
 }
 
 void CachedPatterns::tokensChange(size_t from) {
+    gridTokens_.resize(std::min(gridTokens_.size(), from)); // the same tokens may have other bits now
     longValid_ = std::min(longValid_, from);
     thumbnailsValid_ = std::min(thumbnailsValid_, from);
     longTile_.reset();
@@ -49,7 +51,10 @@ PatternTile CachedPatterns::beginTile(const PatternRequest& request) {
     longTile_.reset();
     if (model_.tokens().empty() || !drawsLong(bounded(request))) return tile(request);
     const PatternRequest view = bounded(request);
-    const int most = std::min(view.detailSize, LongPatternRegion::kMostSide);
+    const auto leastSide = [](int cells) { return ((cells - 1) >> LensBand::kMostLevel) + 2; }; // from any cell on
+    const int most = std::clamp(std::max(view.detailSize, std::max(leastSide(view.queryEnd - view.queryBegin),
+                                                                   leastSide(view.keyEnd - view.keyBegin))),
+                                1, LongPatternRegion::kMostSide);
     int level = 0;
     const auto pixels = [&](int begin, int end) { return ((end - 1) >> level) - (begin >> level) + 1; };
     while (std::max(pixels(view.queryBegin, view.queryEnd), pixels(view.keyBegin, view.keyEnd)) > most &&
@@ -73,7 +78,8 @@ PatternGrid CachedPatterns::beginGrid(int size, bool hidesFirst) {
     hidesFirst =
         hidesFirst && static_cast<int>(model_.tokens().size()) > std::clamp(size, 8, 256); // limits of bounded()
     if (!drawsLongThumbnails(hidesFirst) || model_.tokens().empty() || size <= 0) return grid(size, hidesFirst);
-    size = std::clamp(size, 8, 256);
+    const auto least = std::bit_ceil(((model_.tokens().size() - 1) >> LensBand::kMostLevel) + 1);
+    size = std::max(std::clamp(size, 8, 256), static_cast<int>(least)); // a pixel has its largest number of cells
     if (!thumbnails_ || thumbnails_->size() != size) {
         std::vector<LongPatternSource> layers;
         for (int layer = 0; layer < model_.info().siteCount(); ++layer)

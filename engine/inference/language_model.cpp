@@ -3,8 +3,10 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/position/dependency_tree.h"
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/linear_readout.h"
+#include "engine/inference/memory.h"
 #include "engine/inference/step_plan.h"
 #include "engine/inference/wrong_model.h"
 #include "engine/models/tree_inputs.h"
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 namespace attn {
@@ -21,15 +24,20 @@ namespace {
 /// Below this number of parameters, a dispatch on software Vulkan costs more than its work, unless it runs on the
 /// submitting thread.
 constexpr int64_t kInlineParameters = 4'000'000;
-constexpr int64_t kMostCapacity = 4096;
+/// A model that forms scores runs at most so many tokens: what it forms grows with their square.
+constexpr int64_t kMostFormed = 4096;
+/// No view shows more: 1,024 pixels of 512 tokens.
+constexpr int64_t kMostShown = int64_t{1} << 19;
 
 } // namespace
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
-    : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostCapacity)) {
-    if (config().hasEncoder()) sourceCapacity_ = std::min(config().encoder.front().context, kMostCapacity);
+    : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostFormed)),
+      steps_(std::make_unique<Steps>()), editedSteps_(std::make_unique<Steps>()) {
+    if (config().hasEncoder()) sourceCapacity_ = std::min(config().encoder.front().context, kMostFormed);
     runsAnyLength_ = attn::runsAnyLength(config());
     isCached_ = writesFromCache(config());
+    if (isCached_) capacity_ = std::min(config().context, options_.cacheRows);
     const ModelGraph described =
         isCached_
             ? buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects})
@@ -39,12 +47,90 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     DeviceChoice choice = options_.device;
     if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
     prepare(choice, options_.window, described, *source_, options_.storage);
-    if (!isCached_) prepareSteps();
+    memory_ = std::make_unique<Memory>(*store_);
+    if (isCached_) {
+        memory_->allocate(sourcesOf(*described.graph, NodeKind::State), capacity_);
+        capacity_ = longestText();
+    } else {
+        prepareSteps();
+    }
+    if (cacheRows() != capacity_) describe();
+    info_.cacheTokenBytes = static_cast<int64_t>(memory_->rowBytes());
     load(*source_, progress);
     patterns_ = makePatterns(*this);
 }
 
 LanguageModel::~LanguageModel() = default;
+
+void LanguageModel::describe() {
+    const ModelInfo fresh = modelInfo(*source_, capacity_);
+    info_.name = fresh.name;
+    info_.structure = fresh.structure;
+    info_.contextLength = fresh.contextLength;
+    info_.warnings = fresh.warnings;
+    info_.leftOut = fresh.leftOut;
+    info_.settings = fresh.settings;
+}
+
+int64_t LanguageModel::longestText() const {
+    const int64_t rows = memory_->rows();
+    const KernelTraits traits = device_->kernelTraits();
+    // Shaders that software Vulkan runs end their loops after a number of rounds.
+    if (config().context <= rows || (traits.prefersSubgroupTiles && !traits.usesHost)) return rows;
+    const uint64_t free = device_->freeBytes(), views = free / 8;
+    auto most = rows + static_cast<int64_t>((free - views) / std::max<uint64_t>(memory_->rowBytes(), 1));
+    if (!traits.usesHost)
+        most = std::min(most, static_cast<int64_t>(traits.maxStorageBufferRange / memory_->largestRow()));
+    return std::max(rows, std::min({config().context, most, kMostShown}));
+}
+
+std::string LanguageModel::whyNoMore() const {
+    if (capacity_ >= config().context) return {};
+    if (!isCached_) return ", as its patterns are computed whole";
+    if (capacity_ == kMostShown) return ", which no view exceeds";
+    return fmt::format(", whose keys and values take {} MiB on {}", cacheBytes(static_cast<size_t>(capacity_)) >> 20,
+                       device_->name());
+}
+
+int64_t LanguageModel::cacheRows() const { return isCached_ ? memory_->rows() : capacity_; }
+
+uint64_t LanguageModel::cacheBytes(size_t tokens) const { return tokens * memory_->rowBytes(); }
+
+size_t LanguageModel::written() const {
+    const size_t alone = memory_->written();
+    return alone - (options_.inspects && alone > 0 ? 1 : 0);
+}
+
+void LanguageModel::makeRoom(size_t tokens) {
+    const auto wanted = static_cast<int64_t>(tokens), rows = cacheRows();
+    if (wanted <= rows) return;
+    int64_t many = rows;
+    while (many < wanted) many *= 2; // so that a text that grows is rarely copied
+    for (int64_t count : {many, wanted + 1024, wanted}) {
+        count = std::min(count, capacity_);
+        if (static_cast<uint64_t>(count - rows) * memory_->rowBytes() <= device_->freeBytes()) return setRoom(count);
+    }
+    throw Error(
+        {.what = fmt::format("{} tokens need a cache of {} MiB: it has {} MiB, and {} has only {} MiB free",
+                             groupDigits(tokens), cacheBytes(tokens) >> 20, cacheBytes(static_cast<size_t>(rows)) >> 20,
+                             device_->name(), device_->freeBytes() >> 20),
+         .where = info_.name,
+         .hint = "shorten the text, close other programs, or keep the weights in fewer bits"});
+}
+
+void LanguageModel::setRoom(int64_t rows) {
+    *steps_ = {};
+    *editedSteps_ = {};
+    newest_ = nullptr;
+    memory_->grow(rows);
+    patterns_ = makePatterns(*this);
+}
+
+void LanguageModel::returnRoom(size_t tokens, int share) {
+    const int64_t least = std::min(config().context, options_.cacheRows);
+    if (isCached_ && cacheRows() > least && static_cast<int64_t>(tokens) <= std::max(least, cacheRows() / share))
+        setRoom(std::max(least, static_cast<int64_t>(std::bit_ceil(tokens))));
+}
 
 bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
     const auto shapeOf = [](DecoderConfig config) {
@@ -59,20 +145,17 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
             return false;
     source_ = std::move(source);
     truncate(0);
+    memory_->forgetBranches();
     forgetOriginalValues();
     patterns_->changesChanged();
-    info_.name = config().name;
-    const ModelInfo fresh = modelInfo(*source_, capacity_);
-    info_.warnings = fresh.warnings;
-    info_.leftOut = fresh.leftOut;
-    info_.settings = fresh.settings;
+    describe();
     load(*source_, {});
     return true;
 }
 
 AttentionRule LanguageModel::ruleOf(int layer) const {
     const LayerAttention& attention = attentionOf(layer);
-    return kernelRule(attention.spec, capacity_, attention.headWidth, layer).value_or(AttentionRule{});
+    return kernelRule(attention.spec, cacheRows(), attention.headWidth, layer).value_or(AttentionRule{});
 }
 
 ModelGraph LanguageModel::listing() const { return buildForListing(config()); }
@@ -88,7 +171,8 @@ void LanguageModel::require(const Input& input) const {
     if (tokens.empty())
         throw Error({.what = "there are no tokens to run", .where = info_.name, .hint = "enter a prompt"});
     if (tokens.size() > static_cast<size_t>(capacity_))
-        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}", tokens.size(), capacity_),
+        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}{}", tokens.size(), capacity_,
+                                         whyNoMore()),
                      .where = info_.name,
                      .hint = "shorten the text"});
     for (const int token : tokens)
@@ -172,23 +256,20 @@ std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
 
 ModelGraph LanguageModel::stepGraph(int64_t queries, int64_t keys) const {
     return buildDecoder(config(), {.queries = queries,
-                                   .cacheCapacity = capacity_,
+                                   .cacheCapacity = cacheRows(),
                                    .sourceCapacity = sourceCapacity_,
                                    .source = wholeRows(std::max<size_t>(sides_.source.size(), 1)),
-                                   .keys = keys == 0 ? capacity_ : keys,
+                                   .keys = keys == 0 ? cacheRows() : keys,
                                    .recordsQueries = options_.inspects,
                                    .edited = editedHooks()});
 }
 
-std::map<int64_t, std::unique_ptr<LanguageModel::Step>>& LanguageModel::currentSteps() {
-    return editedHooks().empty() ? steps_ : editedSteps_;
-}
+LanguageModel::Steps& LanguageModel::currentSteps() const { return editedHooks().empty() ? *steps_ : *editedSteps_; }
 
 const GpuExecutor* LanguageModel::newestExecutor() const {
     if (whyNoCache_.empty()) return newest_ ? newest_->executor.get() : nullptr;
-    const auto& steps = editedHooks().empty() ? steps_ : editedSteps_;
-    const auto found = steps.find(capacity_);
-    return found == steps.end() ? nullptr : found->second->executor.get();
+    const Step* whole = currentSteps().whole.get();
+    return whole ? whole->executor.get() : nullptr;
 }
 
 StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::span<const int> tokens) const {
@@ -222,7 +303,8 @@ void LanguageModel::setSides(TextInput input) {
     if (config().tokenTypes == 0) input.types.clear();
     if (input == sides_) return;
     truncate(0);
-    if (input.source != sides_.source) holdsSource_ = false;
+    if (input.source != sides_.source) memory_->keepSource(false);
+    memory_->forgetBranches();
     sides_ = std::move(input);
 }
 
@@ -258,13 +340,7 @@ void LanguageModel::truncate(size_t length) {
     tokens_.resize(length);
     hasPatterns_ = false;
     newest_ = nullptr;
-    if (length < cached_) forgetCached(length);
-}
-
-void LanguageModel::forgetCached(size_t length) {
-    cached_ = keepsState_ ? 0 : length;
-    while (!pieces_.empty() && pieces_.back().begin >= cached_) pieces_.pop_back();
-    if (!pieces_.empty()) pieces_.back().end = std::min(pieces_.back().end, cached_);
+    if (length < memory_->length()) memory_->drop(length);
 }
 
 bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancelled) {
@@ -286,12 +362,30 @@ bool LanguageModel::hold(std::span<const int> tokens, size_t written, const Canc
     require(typed(tokens));
     const auto common = static_cast<size_t>(std::ranges::mismatch(tokens, tokens_).in1 - tokens.begin());
     const size_t together = togetherOf(tokens.size(), written);
-    const size_t kept = whyNoCache_.empty() ? keepable(common, tokens.size(), together) : common;
-    truncate(std::min(kept, tokens.size() - 1)); // the last token runs again for its logits
+    if (whyNoCache_.empty())
+        goBack(tokens, common, together);
+    else
+        truncate(std::min(common, tokens.size() - 1)); // the last token runs again for its logits
     if (tokens_.empty()) firstFed_ = tokens.size();
-    firstRun_ = whyNoCache_.empty() ? cached_ : tokens_.size();
+    if (!whyNoCache_.empty()) firstRun_ = tokens_.size();
     const std::span<const int> rest = tokens.subspan(tokens_.size());
     return whyNoCache_.empty() ? feedSteps(rest, together, isCancelled) : feedWhole(rest, isCancelled);
+}
+
+/// Keeps what the cache has of a text, but for the last token, and brings back what it had.
+void LanguageModel::goBack(std::span<const int> tokens, size_t common, size_t together) {
+    std::function<size_t(size_t)> pieces; // a row of the fused kernel has the same bits whatever rows run beside it
+    if (!isCached_) pieces = [this](size_t count) { return static_cast<size_t>(pieceFor(count)); };
+    const size_t kept = memory_->keepable(common, tokens.size(), together, pieces);
+    const std::span<const int> most = tokens.first(tokens.size() - 1);
+    memory_->leave(tokens_, kept);
+    truncate(std::min(kept, most.size()));
+    firstRun_ = memory_->length();
+    if (const size_t known = memory_->bringBack(most, together); known > tokens_.size()) {
+        patterns_->tokensChange(tokens_.size());
+        tokens_.assign(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(known));
+    }
+    returnRoom(tokens.size(), 8);
 }
 
 std::vector<gpu::Stretch> LanguageModel::profile() const {
@@ -301,8 +395,10 @@ std::vector<gpu::Stretch> LanguageModel::profile() const {
 
 int64_t LanguageModel::planBytes() const {
     uint64_t bytes = 0;
-    for (const auto& [queries, step] : steps_) bytes += step->executor->deviceBytes();
-    for (const auto& [queries, step] : editedSteps_) bytes += step->executor->deviceBytes();
+    for (const Steps* steps : {steps_.get(), editedSteps_.get()}) {
+        for (const auto& [key, step] : steps->cached) bytes += step->executor->deviceBytes();
+        if (steps->whole) bytes += steps->whole->executor->deviceBytes();
+    }
     return static_cast<int64_t>(bytes) + patterns_->planBytes();
 }
 

@@ -18,6 +18,7 @@
 namespace attn {
 
 struct LongPatternSource;
+class Memory;
 
 /// A model of text with one key/value cache. Runs tokens, and computes logits, patterns and other data for views. The
 /// windows use it through Session, the command line uses it directly.
@@ -29,6 +30,7 @@ public:
         bool profiles = false;          ///< measure every dispatch of a step; slower
         Storage storage = Storage::F32; ///< of the weights
         bool inspects = true;           ///< keep queries and patterns for views; false: faster
+        int64_t cacheRows = 4096;       ///< tokens that the cache has room for at first; it grows with the text
     };
     LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress = {});
     ~LanguageModel() override;
@@ -43,7 +45,20 @@ public:
     const ModelSource& source() const { return *source_; }
     const DecoderConfig& config() const { return source_->config(); }
     int64_t planBytes() const; ///< device memory of all plans: arenas, inputs, results
-    int capacity() const { return static_cast<int>(capacity_); } ///< largest number of tokens in the cache
+    /// The largest number of tokens: the model's own limit, or what the memory of the device allows.
+    int capacity() const { return static_cast<int>(capacity_); }
+    /// Why it reads no more, as what follows their number; empty: it is the model's own limit.
+    std::string whyNoMore() const;
+    /// The largest number of tokens of a run over the whole text at once.
+    int wholeCapacity() const { return std::min(capacity(), kMostWhole); }
+    /// The number of tokens for which the cache has room. If it changes, plans and views of the cache that were made
+    /// before must not run again.
+    int64_t cacheRows() const;
+    /// Makes room in the cache for so many tokens.
+    /// @throws Error naming the bytes if the device has too little memory
+    void makeRoom(size_t tokens);
+    /// The device memory that a text of so many tokens takes in the cache, in bytes.
+    uint64_t cacheBytes(size_t tokens) const;
 
     /// The tokens in the cache, whose first tokens().size() rows are valid.
     const std::vector<int>& tokens() const { return tokens_; }
@@ -71,7 +86,7 @@ public:
     bool hold(std::span<const int> tokens, size_t written = 0, const Cancelled& isCancelled = {});
     /// How many of the last tokens in the cache ran one by one after the text.
     size_t written() const;
-    /// The first token that the last call of hold() or feed() ran.
+    /// The first token whose rows the last call of hold() or feed() has written.
     size_t firstRun() const { return firstRun_; }
     /// Logits [V] after the last token; of a model of masked tokens, those of the last hidden token. Valid until the
     /// next call of feed().
@@ -154,6 +169,11 @@ private:
     void readClasses(const GpuExecutor& executor, size_t tokens);
     /// For the next tokens, of which it may run fewer. @param isAlone whether the token runs as written ones do
     Step& stepFor(size_t tokens, bool isAlone);
+    void goBack(std::span<const int> tokens, size_t common, size_t together);
+    void setRoom(int64_t rows);                ///< of the cache; drops all plans and the views of the cache
+    void returnRoom(size_t tokens, int share); ///< if the text takes no more than this share of the cache
+    int64_t longestText() const;               ///< that the device's memory allows
+    void describe();                           ///< sets what ModelInfo says of the model's files and its capacity
     /// A step over the caches. @param keys see stepGraph()
     std::unique_ptr<Step> makeStep(int64_t queries, int64_t keys, bool givesLogits,
                                    const std::set<std::string>& probes);
@@ -169,14 +189,12 @@ private:
     bool feedSteps(std::span<const int> tokens, size_t together, const Cancelled& isCancelled);
     /// How many of so many tokens run together if the last ones are written.
     size_t togetherOf(size_t tokens, size_t written) const;
-    /// How many tokens of the cache have the bits that they get in a run of `all`, of which `together` run together.
-    /// @param common tokens that are the same
-    size_t keepable(size_t common, size_t all, size_t together) const;
     int64_t pieceFor(size_t tokens) const; ///< the number of next tokens that run together, of so many
-    void forgetCached(size_t length);      ///< the tokens from there on, in caches and states
     int64_t keysFor(size_t tokens) const;  ///< number of keys that a step reads which makes so many tokens
-    Step& formedStep(size_t tokens);       ///< of formedExecutor()
-    void prepareSteps();                   ///< works out how a model writes that is not cached
+    /// @throws Error naming one of the hooks whose values would grow with the square of so many tokens
+    void requireHooks(const std::vector<std::string>& hooks, size_t tokens) const;
+    Step& formedStep(size_t tokens); ///< of formedExecutor()
+    void prepareSteps();             ///< works out how a model writes that is not cached
     /// attn::editedRow() with the keys that the query sees. @param tokens number of tokens
     std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
     /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
@@ -190,13 +208,15 @@ private:
     /// The number of rows of an input along an axis of the model.
     int64_t rowsAlong(int axis, const TextInput& input) const;
     void writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const override;
-    std::map<int64_t, std::unique_ptr<Step>>& currentSteps();
+    struct Steps;
+    Steps& currentSteps() const;
 
     std::unique_ptr<ModelSource> source_;
     Options options_;
+    static constexpr int kMostWhole = 4096;
     int64_t capacity_ = 0;
-    /// By queries and keys, or capacity_ for a whole run; without and with edited hooks.
-    std::map<int64_t, std::unique_ptr<Step>> steps_, editedSteps_;
+    std::unique_ptr<Memory> memory_;                    ///< of the tokens and the source
+    std::unique_ptr<Steps> steps_, editedSteps_;        ///< without and with edited hooks
     std::unique_ptr<Step> sourceStep_;                  ///< of runSource()
     TextInput typed(std::span<const int> tokens) const; ///< tokens from the first one on, with types and tree
 
@@ -207,26 +227,14 @@ private:
     size_t firstFed_ = 0;          ///< number of tokens that feed() got first
     std::vector<float> logits_;
     std::vector<float> classLogits_; ///< see TextClasses::logits
-    size_t cached_ = 0;              ///< number of leading tokens in the caches and states
-    /// Tokens that ran together, or one alone. Where the fused kernel serves every site, the bits of those that ran
-    /// together do not depend on their number.
-    struct Piece {
-        size_t begin = 0, end = 0; ///< range of the tokens in the caches
-        size_t ran = 0;            ///< how many ran together
-        bool isAlone = false;
-        bool operator==(const Piece&) const = default;
-    };
-    std::vector<Piece> pieces_;    ///< of the tokens in the caches and states
-    size_t firstRun_ = 0;          ///< see firstRun()
-    bool holdsSource_ = false;     ///< whether the keys of the source are kept, computed with the current changes
-    int64_t sourceCapacity_ = 0;   ///< largest number of tokens of a source
-    const Step* newest_ = nullptr; ///< the step that ran the last token by itself
-    bool isCached_ = false;        ///< see isCached()
-    bool runsAnyLength_ = false;   ///< see attn::runsAnyLength()
+    size_t firstRun_ = 0;            ///< see firstRun()
+    int64_t sourceCapacity_ = 0;     ///< largest number of tokens of a source
+    const Step* newest_ = nullptr;   ///< the step that ran the last token by itself
+    bool isCached_ = false;          ///< see isCached()
+    bool runsAnyLength_ = false;     ///< see attn::runsAnyLength()
     // Of a model that is not cached:
     std::string whyNoCache_;
     bool readsKeys_ = false;   ///< a step forms rows of scores, for all keys that exist
-    bool keepsState_ = false;  ///< a running state, which cannot go back
     bool hasPatterns_ = false; ///< formedStep() has run for the current tokens
     std::unique_ptr<Patterns> patterns_;
 };

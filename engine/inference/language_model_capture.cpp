@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/inference/step_plan.h"
 
 #include <fmt/format.h>
@@ -12,9 +13,12 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
     const std::vector<std::string> names = matchHooks(hooks);
     require(input);
     const std::vector<int>& tokens = input.tokens();
+    requireHooks(names, tokens.size());
     // A run of the whole leaves caches alone.
     if (isCached_ || tokens != tokens_) truncate(0);
     setSides(std::get<TextInput>(input));
+    returnRoom(tokens.size(), 1); // the values of a pattern have a column for each row of the cache
+    if (isCached_) makeRoom(tokens.size());
     const std::set<std::string> probes(names.begin(), names.end());
     const auto step = isCached_ ? makeStep(std::ssize(tokens), 0, true, probes) : makeWholeStep(probes, tokens.size());
     if (!isCached_) {
@@ -53,6 +57,18 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
         }
     }
     return captured;
+}
+
+void LanguageModel::requireHooks(const std::vector<std::string>& hooks, size_t tokens) const {
+    if (tokens <= static_cast<size_t>(kMostWhole)) return;
+    const ModelGraph graph = buildForListing(config());
+    for (const std::string& name : hooks)
+        if (const std::string& axes = graph.graph->probes().at(name).axes; axes.find('S') != axes.npos)
+            throw Error({.what = fmt::format("the values grow with the square of the text: they are kept for at most "
+                                             "{} tokens, and there are {}",
+                                             groupDigits(kMostWhole), groupDigits(tokens)),
+                         .where = name,
+                         .hint = "shorten the text, or leave out scores and patterns"});
 }
 
 SiteInputs LanguageModel::siteInputs(int layer, uint64_t sequenceVersion) {

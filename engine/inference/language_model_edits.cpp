@@ -1,6 +1,7 @@
 #include "engine/core/error.h"
 #include "engine/inference/capture_file.h"
 #include "engine/inference/edit_inputs.h"
+#include "engine/inference/memory.h"
 #include "engine/inference/step_plan.h"
 #include "engine/inference/view_graph.h"
 #include "engine/runtime/dense_result.h"
@@ -15,10 +16,12 @@
 namespace attn {
 void LanguageModel::changesChanged(bool isOtherSet) {
     patterns_->changesChanged(); // every pattern after the changed layer may change
-    hasPatterns_ = holdsSource_ = false;
+    hasPatterns_ = false;
+    memory_->keepSource(false);
+    memory_->forgetBranches();
     newest_ = nullptr;
     if (!isOtherSet) return;
-    editedSteps_.clear();
+    *editedSteps_ = {};
     sourceStep_.reset();
 }
 
@@ -61,9 +64,12 @@ CapturedHook LanguageModel::originalValues(const Input& input, const std::string
 CapturedHook LanguageModel::fedValues(std::span<const int> tokens, const std::string& hook) {
     CapturedHook values{.name = hook};
     std::vector<int64_t> extents;
+    requireHooks({hook}, tokens.size());
+    returnRoom(tokens.size(), 1);
+    makeRoom(tokens.size());
     tokens_.assign(tokens.begin(), tokens.end());
-    while (cached_ < tokens_.size()) {
-        const size_t left = tokens_.size() - cached_, most = left > 1 ? left - 1 : left; // as in feedSteps()
+    while (memory_->length() < tokens_.size()) {
+        const size_t left = tokens_.size() - memory_->length(), most = left > 1 ? left - 1 : left; // as in feedSteps()
         const auto step = makeStep(left > 1 ? bucketFor(std::max<size_t>(most, 2)) : 1, 0, false, {hook});
         const size_t count = std::min(most, static_cast<size_t>(step->queries));
         runStep(*step, count, {});
@@ -87,8 +93,8 @@ void LanguageModel::writePattern(const EditInputs& pattern, const PatternEdit& e
 }
 
 std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int query, int tokens) const {
-    std::vector<int> keys =
-        seenPlaces(attentionOf(edit.site).spec, edit.site, edit.head, info_.heads, query, static_cast<int>(capacity_));
+    std::vector<int> keys = seenPlaces(attentionOf(edit.site).spec, edit.site, edit.head, info_.heads, query,
+                                       static_cast<int>(cacheRows()));
     if (config().hasEncoder()) tokens = keyCount(edit.site);
     keys.resize(std::min(keys.size(), static_cast<size_t>(tokens)));
     return attn::editedRow(edit, query, keys);
@@ -101,7 +107,7 @@ std::vector<float> LanguageModel::rowByHand(int layer, int head, int query) cons
 }
 
 LongPatternSource LanguageModel::longPatternSource(int layer) const {
-    LongPatternSource source = attn::longPatternSource(config(), capacity_, layer);
+    LongPatternSource source = attn::longPatternSource(config(), cacheRows(), layer);
     source.byHand = [this, layer](int head, int64_t query) { return rowByHand(layer, head, static_cast<int>(query)); };
     return source;
 }

@@ -1,5 +1,6 @@
 #include "engine/attention/execution.h"
 #include "engine/inference/language_model.h"
+#include "engine/inference/memory.h"
 #include "engine/inference/step_plan.h"
 
 #include <algorithm>
@@ -18,18 +19,21 @@ constexpr std::array<int64_t, 5> kPieces{256, 64, 16, 4, 1};
 /// A step that forms scores reads this number of keys or a multiple by a power of kMoreKeys, with few plans for any
 /// length.
 constexpr int64_t kLeastKeys = 64, kMoreKeys = 4;
+/// A pattern of more keys is formed for fewer rows at a time.
+constexpr int64_t kFormedKeys = 4096;
+/// The most numbers of newest rows of all heads: more are not read back with every token.
+constexpr int64_t kMostNewest = int64_t{1} << 24;
 
 } // namespace
 
 void LanguageModel::prepareSteps() {
     whyNoCache_ = attn::whyNoCache(config(), capacity_);
     if (!whyNoCache_.empty()) return;
-    store_->reserve(sourcesOf(*stepGraph(1).graph, NodeKind::State));
+    memory_->allocate(sourcesOf(*stepGraph(1).graph, NodeKind::State), capacity_);
     for (size_t layer = 0; layer < config().layers.size(); ++layer) {
         const LayerAttention& attention = config().layers[layer];
         const StepKind kind =
             stepExecution(attention.spec, capacity_, attention.headWidth, static_cast<int>(layer)).kind;
-        keepsState_ = keepsState_ || kind == StepKind::State;
         readsKeys_ = readsKeys_ || kind == StepKind::Cache || (kind == StepKind::State && options_.inspects);
     }
 }
@@ -49,7 +53,8 @@ int64_t LanguageModel::bucketFor(size_t tokens) const {
     if (tokens <= 1) return 1;
     // Patterns that changes set are formed for all tokens of the cache.
     const bool formsPatterns = !isBypassed() && !hookEdits().patterns().empty();
-    const int64_t most = std::min(capacity_, formsPatterns ? kPrefillBuckets[1] : kPrefillBuckets.back());
+    const int64_t rows = cacheRows(), formed = kPrefillBuckets[rows > kFormedKeys ? 0 : 1];
+    const int64_t most = std::min(rows, formsPatterns ? formed : kPrefillBuckets.back());
     for (int64_t bucket : kPrefillBuckets)
         if (static_cast<int64_t>(tokens) <= bucket && bucket <= most) return bucket;
     return most;
@@ -64,7 +69,7 @@ int64_t LanguageModel::keysFor(size_t tokens) const {
 }
 
 void LanguageModel::runSource() {
-    if (holdsSource_) return;
+    if (memory_->keepsSource()) return;
     const int64_t rows = wholeRows(sides_.source.size());
     if (!sourceStep_ || sourceStep_->source != rows) {
         const ModelGraph graph = buildSource(config(), {.source = rows, .edited = editedHooks()}, sourceCapacity_);
@@ -77,7 +82,7 @@ void LanguageModel::runSource() {
     writeGates(*sourceStep_->executor);
     writeEdits(*sourceStep_->executor, 0, {});
     sourceStep_->executor->run({});
-    holdsSource_ = true;
+    memory_->keepSource(true);
 }
 
 int64_t LanguageModel::pieceFor(size_t tokens) const {
@@ -92,41 +97,17 @@ size_t LanguageModel::togetherOf(size_t tokens, size_t written) const {
     return options_.inspects || text <= 1 ? text - std::min<size_t>(text, 1) : text;
 }
 
-size_t LanguageModel::keepable(size_t common, size_t all, size_t together) const {
-    size_t kept = 0;
-    if (isCached_) { // the kernels give a row the same bits whatever rows run beside it, but others if it runs alone
-        auto piece = pieces_.begin();
-        for (; piece != pieces_.end() && !piece->isAlone; ++piece) kept = piece->end;
-        kept = std::min({kept, common, together});
-        if (piece == pieces_.end() || kept < together || piece->begin != together) return kept;
-        for (; piece != pieces_.end() && piece->isAlone; ++piece) kept = piece->end;
-        return std::min(kept, common);
-    }
-    for (const Piece& piece : pieces_) {
-        const auto rows = kept < together ? static_cast<size_t>(pieceFor(together - kept)) : 1;
-        if (kept >= all || piece.end > common || piece.begin != kept || piece.ran != rows ||
-            piece.end - piece.begin != rows)
-            return keepsState_ ? 0 : kept;
-        kept = piece.end;
-    }
-    return kept;
-}
-
-size_t LanguageModel::written() const {
-    size_t alone = 0;
-    for (auto piece = pieces_.rbegin(); piece != pieces_.rend() && piece->isAlone; ++piece) ++alone;
-    return alone - (options_.inspects && alone > 0 ? 1 : 0);
-}
-
 LanguageModel::Step& LanguageModel::stepFor(size_t tokens, bool isAlone) {
     // Of the steps with rows to spare, the one for a single row has kernels of its own.
     const int64_t queries = isAlone ? 1 : isCached_ ? bucketFor(std::max<size_t>(tokens, 2)) : pieceFor(tokens);
-    const int64_t keys = isCached_ ? capacity_ : keysFor(cached_ + static_cast<size_t>(queries));
-    auto& step = currentSteps()[wholeRows(sides_.source.size()) << 32 | queries << 16 | keys];
+    const int64_t keys = isCached_ ? cacheRows() : keysFor(memory_->length() + static_cast<size_t>(queries));
+    auto& step = currentSteps().cached[{wholeRows(sides_.source.size()), queries, keys}];
     if (step) return *step;
     std::set<std::string> newestRows; // of every head that runs in a step, for views
     const auto decoder = static_cast<int>(info_.structure.streams.size()) - 1;
-    for (int site = 0; site < info_.siteCount() && queries == 1 && options_.inspects; ++site)
+    const bool givesRows =
+        queries == 1 && options_.inspects && int64_t{info_.siteCount()} * info_.heads * keys <= kMostNewest;
+    for (int site = 0; site < info_.siteCount() && givesRows; ++site)
         if (const std::string hook = info_.site(site).hook("pattern");
             info_.site(site).queryStream == decoder && std::ranges::count(info_.hooks, hook) > 0)
             newestRows.insert(hook);
@@ -138,9 +119,9 @@ bool LanguageModel::warmUp() {
     if (!isCached_) return false;
     for (int64_t bucket : kPrefillBuckets) {
         const auto tokens = static_cast<size_t>(bucket);
-        const size_t before = currentSteps().size();
+        const size_t before = currentSteps().cached.size();
         Step& step = stepFor(tokens, false);
-        if (currentSteps().size() == before) continue;
+        if (currentSteps().cached.size() == before) continue;
         StepParams params; // no query: the kernels are built and return at once
         params[StepScalar::CacheOffset] = params[StepScalar::KeyLength] = static_cast<uint32_t>(tokens_.size());
         step.executor->run(params);
@@ -150,31 +131,33 @@ bool LanguageModel::warmUp() {
 }
 
 bool LanguageModel::runStep(Step& step, size_t count, const Cancelled& isCancelled) {
-    const StepParams params = writeStep(*step.executor, cached_, std::span(tokens_).subspan(cached_, count));
-    patterns_->tokensChange(cached_);
+    const size_t first = memory_->length();
+    const StepParams params = writeStep(*step.executor, first, std::span(tokens_).subspan(first, count));
+    patterns_->tokensChange(first);
     newest_ = nullptr;
     if (!step.executor->run(params, isCancelled)) return false;
-    cached_ += count;
+    memory_->keep(count);
     return true;
 }
 
 bool LanguageModel::feedSteps(std::span<const int> tokens, size_t together, const Cancelled& isCancelled) {
-    const size_t before = tokens_.size(), cachedBefore = cached_;
+    const size_t before = tokens_.size(), keptBefore = memory_->length();
+    makeRoom(before + tokens.size());
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     hasPatterns_ = false;
     if (config().hasEncoder()) runSource();
-    while (cached_ < tokens_.size()) {
-        const bool isAlone = cached_ >= together;
-        const size_t most = isAlone ? 1 : together - cached_, first = cached_;
+    while (memory_->length() < tokens_.size()) {
+        const bool isAlone = memory_->length() >= together;
+        const size_t most = isAlone ? 1 : together - memory_->length();
         Step& step = stepFor(most, isAlone);
         const size_t count = std::min(most, static_cast<size_t>(step.queries));
         if (!runStep(step, count, isCancelled)) {
             tokens_.resize(before);
-            forgetCached(std::min(cachedBefore, before));
+            memory_->drop(std::min(keptBefore, before));
             return false;
         }
-        pieces_.push_back({first, cached_, count, isAlone});
-        if (cached_ < tokens_.size()) continue;
+        memory_->endPiece(count, isAlone);
+        if (memory_->length() < tokens_.size()) continue;
         if (isAlone) newest_ = &step;
         const auto result = step.executor->result("next_logits");
         logits_.assign(result.begin(), result.begin() + info_.vocabulary);

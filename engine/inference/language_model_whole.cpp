@@ -1,7 +1,11 @@
+#include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/inference/edit_inputs.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/step_plan.h"
 #include "engine/runtime/dense_result.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -88,6 +92,12 @@ void LanguageModel::writeSource(GpuExecutor& executor, std::span<const int> toke
 }
 
 ModelGraph LanguageModel::wholeGraph(int64_t rows, int64_t source, const WholeBuild& build) const {
+    if (rows > kMostWhole)
+        throw Error({.what = fmt::format("this needs a run of the whole text at once, which takes at most {} tokens, "
+                                         "and there are {}",
+                                         groupDigits(kMostWhole), groupDigits(static_cast<size_t>(rows))),
+                     .where = info_.name,
+                     .hint = "shorten the text"});
     std::set<std::string> edited = build.edited;
     edited.merge(editedHooks());
     return buildDecoder(config(), {.queries = runsAnyLength_ ? rows : capacity_,
@@ -143,7 +153,7 @@ void LanguageModel::readClasses(const GpuExecutor& executor, size_t tokens) {
 }
 
 LanguageModel::Step& LanguageModel::formedStep(size_t tokens) {
-    auto& step = currentSteps()[capacity_];
+    auto& step = currentSteps().whole;
     if (step && step->queries == wholeRows(tokens) && step->source == wholeRows(sides_.source.size())) return *step;
     std::set<std::string> probes;
     const std::set<std::string> edited = editedHooks();

@@ -35,7 +35,7 @@ void LongPatternThumbnails::show(int64_t tokens, int64_t firstChanged, bool isCo
     int level = 0;
     const auto pixelsOf = [&](int64_t count) { return static_cast<int>(((count - 1) >> level) + 1); };
     while (pixelsOf(tokens) > size_ && level < LensBand::kMostLevel) ++level;
-    const int pixels = std::min(pixelsOf(tokens), size_);
+    const int pixels = pixelsOf(tokens);
     const auto kept = static_cast<int>(std::min({firstChanged, tokens, tokens_}) >> level);
     const PatternGrid former = std::move(grid_);
     grid_ = {.sites = former.sites, .heads = former.heads, .tiles = {}};

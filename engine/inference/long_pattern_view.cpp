@@ -34,12 +34,12 @@ bool LongPatternPicture::isWhole() const {
 LongPatternView::LongPatternView(Device& device, TensorStore& store, LongPatternSource source)
     : device_(device), store_(store), source_(std::move(source)), sets_(lensSets(device_.kernelTraits())),
       hasRowStatistics_(static_cast<size_t>(source_.heads)), cellsPerMs_(kFirstCellsPerMs) {
-    store_.reserve({{stateName(kStatistics), {source_.heads * source_.capacity, 4}},
-                    {stateName(kHeadQ), {source_.capacity, 1, source_.width}},
-                    {stateName(kHeadK), {source_.capacity, 1, source_.width}}});
+    store_.resize({{stateName(kStatistics), {source_.heads * source_.capacity, 4}},
+                   {stateName(kHeadQ), {source_.capacity, 1, source_.width}},
+                   {stateName(kHeadK), {source_.capacity, 1, source_.width}}});
     if (source_.positions.empty()) {
         source_.positions = stateName(kPositions);
-        store_.reserve({{source_.positions, {source_.capacity}}});
+        store_.resize({{source_.positions, {source_.capacity}}});
         store_.write(source_.positions, [](int64_t first, std::span<float> rows) {
             for (size_t i = 0; i < rows.size(); ++i)
                 rows[i] = std::bit_cast<float>(static_cast<int32_t>(first) + static_cast<int32_t>(i));

@@ -55,9 +55,10 @@ struct ModelInfo {
     LeftOut leftOut;                    ///< contents of the files that are not used; warnings name them too
 
     // Models of text.
-    int vocabulary = 0;     ///< V, rows of the embedding; 0 for models of pictures
-    int contextLength = 0;  ///< the largest number of tokens that the program runs this model on
-    int64_t ownContext = 0; ///< the largest number of tokens that its configuration allows
+    int vocabulary = 0;          ///< V, rows of the embedding; 0 for models of pictures
+    int contextLength = 0;       ///< the largest number of tokens that the program runs this model on
+    int64_t cacheTokenBytes = 0; ///< device memory that each token takes in the cache; 0: there is none
+    int64_t ownContext = 0;      ///< the largest number of tokens that its configuration allows
     bool hasTokenizer = false;
     std::string tokenizerSummary; ///< e.g. "BPE with byte fallback, 512 tokens"
     std::string tokenizerProblem; ///< why the folder's tokenizer cannot be read; empty: it can, or there is none

@@ -56,7 +56,7 @@ NewestRows Patterns::newestRows() const {
         rows.keys = std::max(rows.keys, model_.keyCount(site));
     const int keys = rows.keys;
     const GpuExecutor* step = model_.whyNoCache().empty() ? model_.newestExecutor() : nullptr;
-    if (!step && model_.isCached()) return rows;
+    if (!step && model_.isCached()) return {.sites = rows.sites, .heads = rows.heads};
     /// The newest row of a head in the step that formed it, of [H,1,S]; empty if the site has no pattern.
     const auto newestOf = [&](int site, int head) -> std::span<const float> {
         const std::string hook = model_.info().site(site).hook("pattern");
@@ -65,6 +65,8 @@ NewestRows Patterns::newestRows() const {
         return step->result(hook).subspan(static_cast<size_t>(head * shape.rowStride()),
                                           static_cast<size_t>(std::min<int64_t>(keys, shape.columns())));
     };
+    if (model_.isCached() && !step->plan().results.contains(model_.info().site(0).hook("pattern")))
+        return {.sites = rows.sites, .heads = rows.heads}; // too many for each token
     for (int site = 0; site < rows.sites && keys > 0; ++site)
         for (int head = 0; head < rows.heads; ++head) {
             if (step) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace attn {
@@ -65,6 +66,83 @@ void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tens
         // Mapped memory of software devices mostly comes zeroed from the system, but this is not guaranteed.
         zero(tensor.name);
     }
+}
+
+void TensorStore::resize(const std::vector<std::pair<std::string, Shape>>& states) {
+    std::vector<std::pair<std::string, Shape>> done; // with their former shapes
+    try {
+        for (const auto& [name, shape] : states) { // one by one, so that few states lie in memory twice
+            const auto found = entries_.find(name);
+            const Shape former = found == entries_.end() ? shape : found->second.shape;
+            move(name, shape);
+            done.emplace_back(name, former);
+        }
+    } catch (...) {
+        for (const auto& [name, shape] : done) move(name, shape);
+        throw;
+    }
+}
+
+/// Gives a state another shape, in new memory.
+void TensorStore::move(const std::string& name, const Shape& shape) {
+    const auto found = entries_.find(name);
+    if (found == entries_.end()) return reserve({{name, shape}});
+    if (found->second.shape == shape) return;
+    auto former = entries_.extract(found);
+    const Entry old = former.mapped();
+    try {
+        reserve({{name, shape}});
+    } catch (...) {
+        entries_.insert(std::move(former));
+        throw;
+    }
+    copyParts(std::array{Part{old, entry(name), std::min(old.byteSize, entry(name).byteSize)}});
+    freeUnusedBlocks();
+}
+
+void TensorStore::copy(const std::vector<std::pair<std::string, std::string>>& pairs) {
+    std::vector<Part> parts;
+    for (const auto& [from, to] : pairs) parts.push_back({entry(from), entry(to), entry(from).byteSize});
+    copyParts(parts);
+}
+
+void TensorStore::copyRows(const std::vector<std::pair<std::string, Shape>>& tensors, const Rows& rows) {
+    std::vector<Part> parts;
+    for (const auto& [name, shape] : tensors) {
+        Entry from = entry(name), to = from;
+        const uint64_t row = from.byteSize / static_cast<uint64_t>(from.shape[0]);
+        from.byteOffset += static_cast<uint64_t>(rows.from) * row;
+        to.byteOffset += static_cast<uint64_t>(rows.to) * row;
+        parts.push_back({from, to, static_cast<uint64_t>(rows.count) * row});
+    }
+    copyParts(parts);
+}
+
+void TensorStore::copyParts(std::span<const Part> parts) {
+    std::vector<gpu::CommandRecorder::Copy> copies;
+    for (const auto& [from, to, bytes] : parts) {
+        const gpu::Buffer &source = buffer(from), &target = buffer(to);
+        if (source.isMapped() && target.isMapped())
+            std::ranges::copy(source.mapped().subspan(from.byteOffset, bytes),
+                              target.mapped().subspan(to.byteOffset).begin());
+        else
+            copies.push_back({.from = &source,
+                              .fromOffset = from.byteOffset,
+                              .to = &target,
+                              .toOffset = to.byteOffset,
+                              .sizeBytes = bytes});
+    }
+    if (!copies.empty()) gpu::Transfer(context_).copy(copies);
+}
+
+void TensorStore::freeUnusedBlocks() {
+    std::vector<bool> isUsed(blocks_.size());
+    for (const auto& [name, entry] : entries_) isUsed[entry.block] = true;
+    for (size_t block = 0; block < blocks_.size(); ++block)
+        if (!isUsed[block]) {
+            bytes_ -= blocks_[block].sizeBytes();
+            blocks_[block] = {};
+        }
 }
 
 const TensorStore::Entry& TensorStore::entry(const std::string& name) const {

@@ -43,6 +43,19 @@ public:
     /// @throws gpu::OutOfMemory with the sizes if the device is full
     void reserve(const std::vector<std::pair<std::string, Shape>>& tensors, const StorageOf& storageOf = {});
 
+    /// Gives states another number of rows, in new memory: the rows that they had stay, others are zeros. Whatever was
+    /// built on the store before must not run again. States that do not exist are allocated.
+    /// @throws gpu::OutOfMemory; the states are then as before
+    void resize(const std::vector<std::pair<std::string, Shape>>& states);
+    /// Copies whole tensors on the device. @param pairs of names, from and to, with the same shapes
+    void copy(const std::vector<std::pair<std::string, std::string>>& pairs);
+    /// Rows of the first axis, to another place of the same tensor.
+    struct Rows {
+        int64_t from = 0, to = 0, count = 0;
+    };
+    /// Copies rows of each tensor on the device. @param rows that do not overlap
+    void copyRows(const std::vector<std::pair<std::string, Shape>>& tensors, const Rows& rows);
+
     bool contains(const std::string& name) const { return entries_.contains(name); }
     /// @throws Error if there is no such tensor
     const Entry& entry(const std::string& name) const;
@@ -67,9 +80,17 @@ public:
     uint64_t bytes() const { return bytes_; }
 
 private:
+    void move(const std::string& name, const Shape& shape);
+    struct Part {
+        Entry from, to;
+        uint64_t bytes = 0;
+    };
+    void copyParts(std::span<const Part> parts);
+    void freeUnusedBlocks();
+
     gpu::Context& context_;
     std::map<std::string, Entry> entries_;
-    std::vector<gpu::Buffer> blocks_;
+    std::vector<gpu::Buffer> blocks_; ///< an empty one was freed
     std::map<std::string, gpu::Buffer> widened_;
     uint64_t bytes_ = 0;
 };

@@ -48,8 +48,8 @@ struct ShowWeightsCommand {
     GivenText given{};   ///< the prompt if it opens as a model; empty: the model's example
     int64_t step = -1;   ///< of the training run
 };
-/// Longer prompts are refused. A model reads at most 4096 tokens at a time and forgets those before them.
-inline constexpr size_t kMostPromptBytes = 65536, kMostPromptTokens = 16384;
+/// Longer prompts are refused. Of a prompt that is longer than its context, a model reads the last part.
+inline constexpr size_t kMostPromptBytes = 262144, kMostPromptTokens = 65536;
 /// Replaces the prompt. The model does not run again on leading tokens that the current sequence shares.
 struct SetPromptCommand {
     static constexpr CommandKind kKind = CommandKind::RunValue;

@@ -86,8 +86,8 @@ std::string SequenceBuilder::noticeOf(const LanguageModel& model, size_t count, 
         notice = fmt::format("Too long: the model reads the last {} of {} tokens. ", groupDigits(count - first),
                              groupDigits(count));
         notice += info.ownContext > model.capacity()
-                      ? fmt::format("Attention Lab reads at most {} of this model's {} tokens.", groupDigits(most),
-                                    groupDigits(static_cast<size_t>(info.ownContext)))
+                      ? fmt::format("Attention Lab reads at most {} of this model's {} tokens{}.", groupDigits(most),
+                                    groupDigits(static_cast<size_t>(info.ownContext)), model.whyNoMore())
                       : fmt::format("Its context holds {}; when that is full, it forgets the oldest quarter.",
                                     groupDigits(most));
     }

@@ -107,6 +107,24 @@ TEST_CASE("transfer: a filling callback sees every piece once and in order", "[g
     transfer.upload(buffer, 0, std::vector<std::byte>(16)); // still usable
 }
 
+TEST_CASE("transfer: several ranges are copied on the device", "[gpu]") {
+    TestContext context({.forceStaging = GENERATE(false, true)});
+    const Buffer from(*context, {64, Placement::DeviceLocal, "from"}), to(*context, {64, Placement::DeviceLocal, "to"});
+    const std::vector<std::byte> bytes = pattern(64);
+    Transfer transfer(*context);
+    transfer.upload(from, 0, bytes);
+    transfer.upload(to, 0, std::vector<std::byte>(64));
+    transfer.copy(
+        std::array{CommandRecorder::Copy{.from = &from, .fromOffset = 8, .to = &to, .toOffset = 40, .sizeBytes = 16},
+                   CommandRecorder::Copy{.from = &from, .fromOffset = 48, .to = &from, .toOffset = 0, .sizeBytes = 4}});
+    std::vector<std::byte> back(64);
+    transfer.download(to, 0, back);
+    CHECK(std::ranges::equal(std::span(back).subspan(40, 16), std::span(bytes).subspan(8, 16)));
+    CHECK(back[39] == std::byte{0});
+    transfer.download(from, 0, back);
+    CHECK(std::ranges::equal(std::span(back).first(4), std::span(bytes).subspan(48, 4)));
+}
+
 TEST_CASE("buffer: a request beyond the device's memory says how much there is and what to do", "[gpu]") {
     TestContext context;
     const auto placement = GENERATE(Placement::DeviceLocal, Placement::Upload, Placement::Readback);

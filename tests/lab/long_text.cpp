@@ -26,7 +26,7 @@ TEST_CASE("prompt: a text that is too long is refused, wherever it comes from", 
     const QString megabyte(kMegabyte, QChar('a'));
     paste(prompt, megabyte);
     CHECK(prompt.toPlainText() == "abcabc");
-    CHECK(count.text().contains("(limit 65,536). Use the Text tab"));
+    CHECK(count.text().contains("(limit 262,144). Use the Text tab"));
     auto& scored = lab.find<QPlainTextEdit>("scoredText");
     paste(scored, megabyte);
     CHECK(scored.toPlainText().isEmpty());
@@ -36,10 +36,10 @@ TEST_CASE("prompt: a text that is too long is refused, wherever it comes from", 
     REQUIRE(lab.waitFor([&] { return banner(lab, "failureBanner").isVisible(); }));
     CHECK(banner(lab, "failureBanner")
               .text()
-              .contains("1,048,576 bytes; the limit is 65,536; shorten the text, or score it in the Text tab"));
-    lab.window().bridge().post(SetPromptCommand{{.text = std::string(20'000, 'a'), .tokens = {}}});
+              .contains("1,048,576 bytes; the limit is 262,144; shorten the text, or score it in the Text tab"));
+    lab.window().bridge().post(SetPromptCommand{{.text = std::string(70'000, 'a'), .tokens = {}}});
     REQUIRE(lab.waitFor(
-        [&] { return banner(lab, "failureBanner").text().contains("20,000 tokens; the limit is 16,384"); }));
+        [&] { return banner(lab, "failureBanner").text().contains("70,000 tokens; the limit is 65,536"); }));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().sequence->given.text == "abcabc");
 
@@ -47,7 +47,7 @@ TEST_CASE("prompt: a text that is too long is refused, wherever it comes from", 
     document.given.text = megabyte.toStdString();
     const auto result = sessionFromJson(sessionToJson(document), "long.attnlab");
     REQUIRE(std::holds_alternative<Failure>(result));
-    CHECK_THAT(std::get<Failure>(result).sentence(), CONTAINS("at most 65536"));
+    CHECK_THAT(std::get<Failure>(result).sentence(), CONTAINS("at most 262144"));
 }
 
 TEST_CASE("prompt: a long text without spaces is laid out once", "[lab]") {
@@ -92,12 +92,16 @@ TEST_CASE("messages: quoted text of a megabyte is shortened", "[lab]") {
 TEST_CASE("prompt: where a model allows more tokens than the program reads, the count says whose limit it is",
           "[lab]") {
     test::ModelFolder folder("llama");
-    folder.edit("config.json", [](nlohmann::json& config) { config["max_position_embeddings"] = 32768; });
+    folder.edit("config.json", [](nlohmann::json& config) { config["max_position_embeddings"] = 1 << 20; });
     LabWindow lab(QString::fromStdString(folder.path().string()), "1,2,3");
     REQUIRE(lab.settle());
     const auto& count = lab.find<QLabel>("promptCount");
-    CHECK_THAT(count.text().toStdString(), CONTAINS("of 4,096 tokens (Attention Lab's limit)"));
-    CHECK_THAT(count.toolTip().toStdString(), CONTAINS("at most 4,096 of the 32,768 tokens that this model allows"));
+    CHECK_THAT(count.text().toStdString(), CONTAINS("of 524,288 tokens (Attention Lab's limit)"));
+    CHECK_THAT(count.toolTip().toStdString(),
+               CONTAINS("at most 524,288 of the 1,048,576 tokens that this model allows"));
+    lab.showPanel("model");
+    const auto labels = lab.window().findChildren<QLabel*>();
+    CHECK(std::ranges::any_of(labels, [](const QLabel* label) { return label->text().contains("for each token, "); }));
     lab.window().files().open("builtin:induction"); // whose limit is its own
     REQUIRE(lab.settle());
     CHECK_THAT(lab.find<QLabel>("promptCount").text().toStdString(), !CONTAINS("limit"));

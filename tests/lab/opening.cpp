@@ -373,7 +373,7 @@ TEST_CASE("lab: a text file becomes the prompt, and other files are refused by t
         REQUIRE(banner(lab, "failureBanner").isVisible());
         return banner(lab, "failureBanner").text().toStdString();
     };
-    CHECK_THAT(refusal(write("long.txt", QByteArray(70'000, 'a'))), CONTAINS("limit 65,536") && CONTAINS("Text tab"));
+    CHECK_THAT(refusal(write("long.txt", QByteArray(270'000, 'a'))), CONTAINS("limit 262,144") && CONTAINS("Text tab"));
     CHECK_THAT(refusal(write("model.gguf", "GGUF")),
                CONTAINS("GGUF files cannot be opened yet; get the same model as"));
     CHECK_THAT(refusal(write("model.onnx", "x")), CONTAINS("ONNX files cannot be opened yet"));

@@ -56,6 +56,11 @@ QString factsOf(const Snapshot& snapshot) {
                      .arg(model.patch);
     else
         facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
+    if (model.cacheTokenBytes > 0)
+        facts << ModelPanel::tr("cache: %1 for each token, %2 for the whole context")
+                     .arg(QLocale().formattedDataSize(model.cacheTokenBytes, 1, QLocale::DataSizeIecFormat),
+                          QLocale().formattedDataSize(model.cacheTokenBytes * model.contextLength, 1,
+                                                      QLocale::DataSizeIecFormat));
     if (model.classes > 0) facts << answersText(model);
     facts << ModelPanel::tr("positions: %1").arg(shownText(model.positions));
     facts << ModelPanel::tr("%1 parameters (%2 as %3 on the device, %4 in the file)")

@@ -2,11 +2,14 @@
 #include "engine/gpu/transfer.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
 namespace attn::scope {
 
 void GridTiles::setSize(int size) {
+    const auto last = static_cast<unsigned>(std::max(subject_.tokenCount(), 1) - 1);
+    size = std::max(size, static_cast<int>(std::bit_ceil((last >> LensBand::kMostLevel) + 1)));
     if (size == size_) return;
     gpu::Context& context = subject_.context();
     const auto tiles = static_cast<uint64_t>(subject_.layers()) * static_cast<uint64_t>(subject_.heads());
