@@ -22,6 +22,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 namespace attn {
@@ -262,7 +263,7 @@ template <class T> std::shared_ptr<const Analysis> make(const LensQuestion& ques
     if constexpr (requires { analysis->position; }) analysis->position = question.position;
     if constexpr (requires { analysis->target; }) analysis->target = question.target;
     if constexpr (requires { analysis->text; }) analysis->text = question.text;
-    if constexpr (requires { analysis->hook; }) analysis->hook = question.hook;
+    if constexpr (std::is_same_v<T, TokenValuesAnalysis>) analysis->hook = question.hook;
     return analysis;
 }
 

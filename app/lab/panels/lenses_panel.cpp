@@ -40,7 +40,11 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
     for (const LensPage& each : lensPages())
         page_->addItem(QCoreApplication::translate("attn::Lens", each.title), QString::fromLatin1(each.id));
     connect(page_, &QComboBox::currentIndexChanged, this, &LensesPanel::choosePage);
-    for (QComboBox* box : {position_, target_, hook_}) connect(box, &QComboBox::activated, this, &LensesPanel::ask);
+    for (QComboBox* box : {position_, target_}) connect(box, &QComboBox::activated, this, &LensesPanel::ask);
+    connect(hook_, &QComboBox::activated, this, [this] {
+        chosenHook_ = hook_->currentText();
+        ask();
+    });
     for (QLineEdit* line : {target_->lineEdit(), against_, text_})
         connect(line, &QLineEdit::returnPressed, this, &LensesPanel::ask);
     connect(run_, &QPushButton::clicked, this, [this] {
@@ -178,12 +182,11 @@ void LensesPanel::listTargets() {
 
 void LensesPanel::listHooks() {
     if (!snapshot_ || !snapshot_->model) return;
-    const QString chosen = hook_->currentText(); // the same value of another layer
     const QSignalBlocker quiet(hook_);
     hook_->clear();
     for (const std::string& hook : tokenHooks(*snapshot_->model, bench_.selection().site))
         hook_->addItem(hookTitle(hook), QString::fromStdString(hook));
-    hook_->setCurrentIndex(std::max(0, hook_->findText(chosen)));
+    hook_->setCurrentIndex(std::max(0, hook_->findText(chosenHook_))); // the same value of another layer
 }
 
 void LensesPanel::choosePage() {
@@ -337,15 +340,14 @@ QJsonObject LensesPanel::saveView() const {
             {"target", target_->currentText()},
             {"against", against_->text()},
             {"text", text_->text()},
-            {"hook", hook_->currentText()}};
+            {"hook", chosenHook_}};
 }
 
 void LensesPanel::restoreView(const QJsonObject& view) {
     against_->setText(view.value("against").toString());
     text_->setText(view.value("text").toString());
     target_->setEditText(view.value("target").toString());
-    hook_->addItem(view.value("hook").toString());
-    hook_->setCurrentIndex(hook_->count() - 1);
+    chosenHook_ = view.value("hook").toString();
     listHooks();
     // Earlier versions kept the lens of a picture by itself.
     for (const QJsonValue& id : {view.value("picture").toObject().value("lens"), view.value("page")})

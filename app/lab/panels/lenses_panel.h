@@ -55,6 +55,7 @@ private:
     std::shared_ptr<const Snapshot> snapshot_;
     FrontWatch* front_;
     QComboBox *page_, *position_, *target_, *hook_;
+    QString chosenHook_; ///< the title of the value that was chosen; empty: what the layer offers first
     QLineEdit *against_, *text_;
     QPushButton* run_;
     QProgressBar* progress_;
