@@ -26,7 +26,7 @@ namespace {
 struct RenderOptions {
     AnalysisOptions asked;
     std::string view = "attention", lens, from, out, colours = "viridis", theme = "light", patch, fusion = "mean",
-                label;
+                label, hook;
     int site = 0, head = 0, position = -1, width = 1000, height = 1000;
     double discard = 0, opacity = 0.6;
     bool isSmooth = false;
@@ -212,7 +212,8 @@ std::unique_ptr<Figure> lensFigure(const Asked& asked, const RenderOptions& opti
                                                  .head = options.head,
                                                  .position = options.position,
                                                  .target = needsTarget ? asked.target() : LogitTarget{},
-                                                 .text = options.from}));
+                                                 .text = options.from,
+                                                 .hook = options.hook}));
     std::optional<Image> seen;
     std::vector<SitePattern> patterns;
     if (!asked.isText()) {
@@ -258,8 +259,12 @@ void addRender(Command& command) {
         "weight rollout by the gradient of this class (number or label), or of this token after the last one; "
         "ignores --fusion and --discard");
     command.option("--lens LENS", options->lens,
-                   "lens of the Lenses panel: logit, attribution, gradients, flow, weighted, spans, composition, "
-                   "formed, storage, layer_kinds, ablation or patching");
+                   "lens of the Lenses panel: logit, attribution, gradients, flow, weighted, values, spans, "
+                   "composition, formed, storage, layer_kinds, ablation or patching");
+    command
+        .option("--hook HOOK", options->hook,
+                "hook that the lens values shows, such as blocks.0.attn.hook_state, in the layer of --layer")
+        .defaultText("the state of a recurrent layer, else the residual stream after it");
     command.option("--position N", options->position, "token that the lens explains; -1: the last");
     options->asked.addTargetTo(command);
     command.option("--from INPUT", options->from, "text or picture that the lens patching copies values from");

@@ -2,10 +2,12 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
+#include "app/figures/map_figure.h"
 #include "app/figures/scale.h"
 #include "engine/analysis/head_circuits.h"
 #include "engine/analysis/head_kinds.h"
 #include "engine/analysis/storage_effects.h"
+#include "engine/analysis/token_values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -189,6 +191,45 @@ LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& s
     if (!answer.matrix.columnLabels.empty())
         answer.matrix.setMatrix(static_cast<int>(answer.matrix.rowLabels.size()),
                                 static_cast<int>(answer.matrix.columnLabels.size()), std::move(values));
+    return answer;
+}
+
+QString hookTitle(const std::string& hook) {
+    static constexpr std::pair<std::string_view, const char*> kTitles[] = {
+        {"resid_pre", QT_TRANSLATE_NOOP("attn::Lens", "Residual stream before the layer")},
+        {"resid_mid", QT_TRANSLATE_NOOP("attn::Lens", "Residual stream before the MLP")},
+        {"resid_mid_cross", QT_TRANSLATE_NOOP("attn::Lens", "Residual stream before the MLP, after cross-attention")},
+        {"resid_post", QT_TRANSLATE_NOOP("attn::Lens", "Residual stream after the layer")},
+        {"attn_out", QT_TRANSLATE_NOOP("attn::Lens", "What attention adds")},
+        {"cross_attn_out", QT_TRANSLATE_NOOP("attn::Lens", "What cross-attention adds")},
+        {"mlp_out", QT_TRANSLATE_NOOP("attn::Lens", "What the MLP adds")},
+        {"merged", QT_TRANSLATE_NOOP("attn::Lens", "Merged patches")}};
+    const std::string_view name = std::string_view(hook).substr(hook.rfind("hook_") + 5);
+    const auto known = std::ranges::find(kTitles, name, &std::pair<std::string_view, const char*>::first);
+    if (known != std::end(kTitles)) return LensText::tr(known->second);
+    return mapTitle(name == "z" ? "z" : "units." + std::string(name));
+}
+
+LensAnswer showTokenValues(const AnalysisResult& result, const LensSubject& subject) {
+    const auto& found = static_cast<const TokenValues&>(result);
+    const QString title = hookTitle(found.hook),
+                  layer = QString::fromStdString(subject.model.structure.blockLabelOf(found.site));
+    LensAnswer answer{.summary = subject.isPicture()
+                                     ? LensText::tr("%1, %2: a row for each patch, a column for each unit.")
+                                     : LensText::tr("%1, %2: a row for each token, a column for each unit.")};
+    answer.summary = answer.summary.arg(layer, title);
+    answer.matrix.title = QStringLiteral("%1 (%2)").arg(title, QString::fromStdString(found.hook));
+    answer.matrix.rowTitle = subject.isPicture() ? LensText::tr("patch") : LensText::tr("token");
+    answer.matrix.columnTitle = LensText::tr("unit");
+    answer.matrix.numbersAxes = true;
+    const bool isGate = found.hook.ends_with("_gate"); // between 0 and 1
+    answer.matrix.kind = isGate ? MatrixFigure::Kind::Weights : MatrixFigure::Kind::Signed;
+    if (isGate) answer.matrix.leastScale = 1;
+    const auto rows = static_cast<size_t>(found.rows);
+    answer.matrix.rowLabels = subject.isPicture()
+                                  ? subject.rowNames(rows)
+                                  : subject.namesAlong(subject.model.site(found.site).queryStream, rows);
+    answer.matrix.setMatrix(found.rows, found.units, found.values);
     return answer;
 }
 

@@ -15,12 +15,14 @@
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/storage_effects.h"
 #include "engine/analysis/sweeps.h"
+#include "engine/analysis/token_values.h"
 #include "engine/analysis/weighted_attention.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 namespace attn {
@@ -248,13 +250,12 @@ LensAnswer showSpans(const AnalysisResult& result, const LensSubject& subject) {
 /// An analysis with the parts of the question that it has a place for.
 template <class T> std::shared_ptr<const Analysis> make(const LensQuestion& question) {
     auto analysis = std::make_shared<T>();
-    if constexpr (requires { analysis->head; }) {
-        analysis->site = question.site;
-        analysis->head = question.head;
-    }
+    if constexpr (requires { analysis->site; }) analysis->site = question.site;
+    if constexpr (requires { analysis->head; }) analysis->head = question.head;
     if constexpr (requires { analysis->position; }) analysis->position = question.position;
     if constexpr (requires { analysis->target; }) analysis->target = question.target;
     if constexpr (requires { analysis->text; }) analysis->text = question.text;
+    if constexpr (std::is_same_v<T, TokenValuesAnalysis>) analysis->hook = question.hook;
     return analysis;
 }
 
@@ -306,6 +307,14 @@ public:
          .make = make<WeightedAttentionAnalysis>,
          .show = showWeighted,
          .overlay = overlayWeighted},
+        {.id = "values",
+         .title = QT_TR_NOOP("Values by token"),
+         .explanation = QT_TR_NOOP("The numbers of each unit of a layer at each token: the state and the gates of a "
+                                   "recurrent layer, and the residual stream of any layer."),
+         .usesHead = true,
+         .usesHook = true,
+         .make = make<TokenValuesAnalysis>,
+         .show = showTokenValues},
         {.id = "circuits",
          .title = QT_TR_NOOP("QK and OV circuits"),
          .explanation = QT_TR_NOOP("What a head looks for and what it writes, computed from its weight matrices."),

@@ -20,7 +20,8 @@ struct LensQuestion {
     int site = 0, head = 0;
     int position = -1; ///< -1: the last token
     LogitTarget target;
-    std::string text; ///< other text, for patching
+    std::string text;   ///< other text, for patching
+    std::string hook{}; ///< one of tokenHooks() of the site; empty: the first
     bool operator==(const LensQuestion&) const = default;
 };
 
@@ -31,6 +32,7 @@ struct LensPage {
     const char* explanation; ///< untranslated, same context
     bool usesHead = false, usesPosition = false, usesTarget = false;
     bool usesOther = false; ///< copies values from another text or picture
+    bool usesHook = false;  ///< shows one of the hooks of the head's layer
     bool isQuick = true;    ///< runs automatically when the input changes
     std::shared_ptr<const Analysis> (*make)(const LensQuestion& question);
     LensAnswer (*show)(const AnalysisResult& result, const LensSubject& subject);

@@ -358,8 +358,23 @@ void AttentionPanel::showSettings() {
     grid_->setScale(look_.scale);
     grid_->setColours(look_.colours);
     grid_->setSelected(choice());
+    const auto formsPattern = [&](int site) {
+        return std::ranges::any_of(model->hooks, [pattern = model->site(site).hook("pattern")](
+                                                     const std::string& hook) { return hook.starts_with(pattern); });
+    };
+    bool isPatternless = model && model->siteCount() > 0;
+    for (int site = 0; isPatternless && site < model->siteCount(); ++site)
+        if (look_.level == AttentionLevel::AllHeads || site == shown.site) isPatternless = !formsPattern(site);
+    if (isPatternless)
+        patternless_->setText(look_.level == AttentionLevel::AllHeads
+                                  ? tr("This model has no attention patterns: it mixes the tokens in another way. The "
+                                       "lens “Values by token” draws what each layer computes.")
+                                  : tr("Layer %1 has no attention pattern: it mixes the tokens in another way. The "
+                                       "lens “Values by token” draws what it computes.")
+                                        .arg(shown.site));
     const bool isEmpty = model && bench_.tokenCount() == 0 && snapshot_->status.activity == Activity::Idle;
     stack_->setCurrentWidget(isEmpty                                   ? empty_
+                             : isPatternless                           ? patternless_
                              : look_.level == AttentionLevel::AllHeads ? static_cast<QWidget*>(gridScroll_)
                                                                        : hero_);
     views_->setCurrentIndex(static_cast<int>(shownAs()));

@@ -135,8 +135,8 @@ private:
     QCheckBox *hidesFirst_, *wholeWords_;
     QPushButton* reset_;
     QStackedWidget *stack_, *views_;
-    EmptyState* empty_;
-    QWidget* hero_; ///< one head, and at its side one cell
+    EmptyState *empty_, *patternless_; ///< instead of patterns: there is no text; the layers form none
+    QWidget* hero_;                    ///< one head, and at its side one cell
     QScrollArea *gridScroll_, *arcsScroll_;
     SlidingColumn* cellColumn_;
     QButtonGroup* switch_;

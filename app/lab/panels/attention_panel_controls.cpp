@@ -96,6 +96,9 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     empty_ = new EmptyState("attentionEmpty", tr("The attention of every head appears here once there is a text."));
     empty_->offerAction("focusPrompt", tr("Write a prompt"));
     stack_->addWidget(empty_);
+    patternless_ = new EmptyState("attentionPatternless", {});
+    patternless_->offer(tr("Open Lenses"), {}, [this] { bench_.showPanel("lenses"); });
+    stack_->addWidget(patternless_);
     stack_->addWidget(gridScroll_);
     stack_->addWidget(hero_);
     stack_->addWidget(pictures_);

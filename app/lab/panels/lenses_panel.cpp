@@ -1,6 +1,6 @@
 #include "app/lab/panels/lenses_panel.h"
 
-#include "app/figures/lens_answer.h"
+#include "app/figures/head_lenses.h"
 #include "app/figures/token_label.h"
 #include "app/lab/panels/front_watch.h"
 #include "app/lab/panels/snapshot_views.h"
@@ -9,6 +9,7 @@
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
+#include "engine/analysis/token_values.h"
 
 #include <QComboBox>
 #include <QCoreApplication>
@@ -28,9 +29,9 @@ namespace attn {
 
 LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), page_(new QComboBox), position_(new QComboBox), target_(new QComboBox),
-      against_(new QLineEdit), text_(new QLineEdit), run_(new QPushButton), progress_(new QProgressBar),
-      explanation_(makeHintLabel("lensExplanation")), form_(new QFormLayout), view_(new LensAnswerView("lens")),
-      overlay_(new PatchOverlayView) {
+      hook_(new QComboBox), against_(new QLineEdit), text_(new QLineEdit), run_(new QPushButton),
+      progress_(new QProgressBar), explanation_(makeHintLabel("lensExplanation")), form_(new QFormLayout),
+      view_(new LensAnswerView("lens")), overlay_(new PatchOverlayView) {
     target_->setEditable(true);
     target_->setInsertPolicy(QComboBox::NoInsert);
     name();
@@ -39,6 +40,10 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
         page_->addItem(QCoreApplication::translate("attn::Lens", each.title), QString::fromLatin1(each.id));
     connect(page_, &QComboBox::currentIndexChanged, this, &LensesPanel::choosePage);
     for (QComboBox* box : {position_, target_}) connect(box, &QComboBox::activated, this, &LensesPanel::ask);
+    connect(hook_, &QComboBox::activated, this, [this] {
+        chosenHook_ = hook_->currentText();
+        ask();
+    });
     for (QLineEdit* line : {target_->lineEdit(), against_, text_})
         connect(line, &QLineEdit::returnPressed, this, &LensesPanel::ask);
     connect(run_, &QPushButton::clicked, this, [this] {
@@ -48,6 +53,7 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
             ask();
     });
     connect(&bench_, &Workbench::headSelected, this, [this] {
+        listHooks();
         if (page().usesHead) ask();
     });
     connect(view_, &LensAnswerView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
@@ -80,6 +86,7 @@ void LensesPanel::name() {
     named(against_, "lensAgainst", tr("Token or class whose logit is subtracted"),
           tr("A token as shown in lists, or #id; of a classifier, a class"));
     against_->setPlaceholderText(tr("another one (optional)"));
+    named(hook_, "lensHook", tr("Values to show"), tr("A value that the layer of the selected head computes"));
     named(text_, "lensText", tr("Other text, with the same number of tokens"));
     named(run_, "lensRun", tr("Run or stop this lens"), tr("Run this lens. Press Stop to end it early."));
     named(progress_, "lensProgress", tr("Progress of the lens"), tr("How much of the lens is done"));
@@ -93,6 +100,7 @@ void LensesPanel::layOut() {
     form_->addRow(tr("After token"), position_);
     form_->addRow(tr("Logit"), makeRow({{target_, 1}, plainLabel(tr("−")), {against_, 1}}));
     form_->addRow(tr("Other text"), text_);
+    form_->addRow(tr("Values"), hook_);
     makeColumn(this, spacing::kGap, {makeRow({{page_, 1}, run_}), explanation_, form_, progress_, {view_, 1}});
 }
 
@@ -139,6 +147,7 @@ LensQuestion LensesPanel::question() {
     const Selection& selection = bench_.selection();
     LensQuestion question{.site = selection.site, .head = selection.head};
     if (!readsPictures()) question.position = position_->currentIndex() - 1;
+    question.hook = hook_->currentData().toString().toStdString();
     question.text = (readsPictures() ? bench_.pictures().setup().otherName : text_->text()).toStdString();
     QStringList notices;
     const QString unknown = tr("“%1” is no token or class of this model. %2");
@@ -167,6 +176,15 @@ void LensesPanel::listTargets() {
     choosePage();
 }
 
+void LensesPanel::listHooks() {
+    if (!snapshot_ || !snapshot_->model) return;
+    const QSignalBlocker quiet(hook_);
+    hook_->clear();
+    for (const std::string& hook : tokenHooks(*snapshot_->model, bench_.selection().site))
+        hook_->addItem(hookTitle(hook), QString::fromStdString(hook));
+    hook_->setCurrentIndex(std::max(0, hook_->findText(chosenHook_))); // the same value of another layer
+}
+
 void LensesPanel::choosePage() {
     const auto showRow = [this](int row, bool isShown) {
         for (const auto role : {QFormLayout::LabelRole, QFormLayout::FieldRole})
@@ -179,6 +197,7 @@ void LensesPanel::choosePage() {
     showRow(0, page().usesPosition && !readsPictures());
     showRow(1, page().usesTarget);
     showRow(2, page().usesOther && !readsPictures()); // the other picture is chosen in the Changes panel
+    showRow(3, page().usesHook);
     forget();
     askIfQuick();
     showIfNew();
@@ -215,7 +234,10 @@ void LensesPanel::askIfQuick() {
 void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(snapshot_, snapshot);
     if (!before || before->sequence != snapshot->sequence) showTokens();
-    if (!before || before->model != snapshot->model) listTargets();
+    if (!before || before->model != snapshot->model) {
+        listHooks();
+        listTargets();
+    }
     askIfQuick();
     showIfNew();
     showState();
@@ -312,13 +334,16 @@ QJsonObject LensesPanel::saveView() const {
     return {{"page", page_->currentData().toString()},
             {"target", target_->currentText()},
             {"against", against_->text()},
-            {"text", text_->text()}};
+            {"text", text_->text()},
+            {"hook", chosenHook_}};
 }
 
 void LensesPanel::restoreView(const QJsonObject& view) {
     against_->setText(view.value("against").toString());
     text_->setText(view.value("text").toString());
     target_->setEditText(view.value("target").toString());
+    chosenHook_ = view.value("hook").toString();
+    listHooks();
     // Earlier versions kept the lens of a picture by itself.
     for (const QJsonValue& id : {view.value("picture").toObject().value("lens"), view.value("page")})
         if (const LensPage* named = lensPageNamed(id.toString().toStdString()))

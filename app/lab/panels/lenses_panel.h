@@ -39,6 +39,7 @@ private:
     LensQuestion question();
     int choiceOf(const QString& text) const; ///< a token by its text or "#id", or a class; -1: unknown
     void listTargets();                      ///< classes that a logit can be asked of
+    void listHooks();                        ///< of the selected head's layer
     void choosePage();
     void ask();              ///< runs the lens
     void askIfQuick();       ///< runs the lens if it is quick, in front, and its result is old
@@ -53,7 +54,8 @@ private:
 
     std::shared_ptr<const Snapshot> snapshot_;
     FrontWatch* front_;
-    QComboBox *page_, *position_, *target_;
+    QComboBox *page_, *position_, *target_, *hook_;
+    QString chosenHook_; ///< the title of the value that was chosen; empty: what the layer offers first
     QLineEdit *against_, *text_;
     QPushButton* run_;
     QProgressBar* progress_;
