@@ -36,7 +36,7 @@ public:
         if (info.structure.streams.size() > 1)
             refuse("circuits need one stream through all layers; this model merges its tokens",
                    "open a model without stages, such as a ViT");
-        if (!info.readsPictures() && languageModel(model).config().postNorm)
+        if (!info.readsPictures() && languageModel(model).config().residual->block->isPostNorm)
             refuse("circuits need norms before the sublayers; this model has them behind",
                    "open a model that continues texts");
         for (int layer = 0; layer < info.layers; ++layer)
@@ -88,7 +88,7 @@ public:
     EndWeights(RunningModel& model, Graph& graph) : graph_(graph), width_(model.info().modelWidth) {
         const auto take = [&](const auto& config) {
             norm_ = config.norm;
-            isFinalNormed_ = config.finalNorm && config.norm != NormKind::None;
+            isFinalNormed_ = config.finalNorm && config.norm != &kNoNormPart;
         };
         if (model.info().readsPictures()) {
             const VisionConfig& config = visionModel(model).config();
@@ -104,8 +104,8 @@ public:
 
     /// The rows after a norm, without its division.
     Tensor normed(Tensor rows, const std::string& norm) const {
-        if (norm_ == NormKind::None) return rows;
-        return weighted(norm_ == NormKind::LayerNorm ? centred(rows) : rows, norm);
+        if (norm_ == &kNoNormPart) return rows;
+        return weighted(norm_ == &kLayerNormPart ? centred(rows) : rows, norm);
     }
     /// [V,C], of a text. Embedding and readout have the same shape.
     Tensor embeddings() const { return graph_.parameter("embed.W_E", readout_.second); }
@@ -115,7 +115,7 @@ public:
         const Tensor table = affine(slice(graph_.parameter(readout_.first, readout_.second), 1, 0, width_), share_, 0);
         if (!isFinalNormed_) return table;
         const Tensor rows = weighted(table, "ln_final");
-        return norm_ == NormKind::LayerNorm ? centred(rows) : rows; // centring is its own transpose
+        return norm_ == &kLayerNormPart ? centred(rows) : rows; // centring is its own transpose
     }
 
 private:
@@ -126,7 +126,7 @@ private:
 
     Graph& graph_;
     int64_t width_;
-    NormKind norm_{};
+    const Part* norm_{};
     bool isFinalNormed_ = false;
     double share_ = 1; ///< of the logits, which may be the mean of two classifiers
     std::pair<std::string, Shape> readout_;

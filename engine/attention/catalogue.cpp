@@ -48,9 +48,9 @@ std::vector<const Part*> collect() {
         &kGruMixer,
         // the block around it: norm, feed-forward, residual, layers
         &kLayerNormPart, &kRmsNormPart, &kScaleNormPart, &kFixNormPart, &kNoNormPart, &kReluFeedForward,
-        &kGeluFeedForward, &kSwigluFeedForward, &kPreNormResidual, &kPostNormResidual, &kResidualPostNorm,
-        &kGruGateResidual, &kReversibleResidual, &kPatchResidual, &kAxialResidual, &kNoResidual, &kStackedLayers,
-        &kSharedLayers};
+        &kGeluFeedForward, &kSwigluFeedForward, &kPreNormResidual, &kLayerScaleResidual, &kParallelResidual,
+        &kPostNormResidual, &kResidualPostNorm, &kGruGateResidual, &kReversibleResidual, &kPatchResidual,
+        &kAxialResidual, &kNoResidual, &kStackedLayers, &kSharedLayers};
     const auto masks = maskParts();
     parts.insert(std::ranges::find(parts, &kSoftmaxNormaliser), masks.begin(), masks.end());
     return parts;

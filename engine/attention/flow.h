@@ -10,8 +10,8 @@ namespace attn {
 
 /// The initial value of a part's parameter. Identity is the identity matrix plus normal noise.
 struct InitialValue {
-    enum class Kind : uint8_t { Zero, One, Normal, Identity } kind = Kind::Zero;
-    double deviation = 0.02; ///< standard deviation of Normal and of Identity's noise
+    enum class Kind : uint8_t { Zero, One, Constant, Normal, Identity } kind = Kind::Zero;
+    double deviation = 0.02; ///< standard deviation of Normal and of Identity's noise; the number of Constant
 };
 
 /// A tensor that a graph reads and nothing learns: frequencies, slopes, masks, random features.

@@ -74,8 +74,10 @@ Tensor AttentionFlow::constant(const std::string& name, Shape shape, std::functi
 std::vector<float> initialNumbers(const FlowParameter& parameter, uint64_t seed) {
     const int64_t rows = parameter.shape.rows(), columns = parameter.shape.columns();
     const InitialValue& initial = parameter.initial;
-    std::vector<float> values(static_cast<size_t>(rows * columns),
-                              initial.kind == InitialValue::Kind::One ? 1.0f : 0.0f);
+    std::vector<float> values(static_cast<size_t>(rows * columns), initial.kind == InitialValue::Kind::One ? 1.0f
+                                                                   : initial.kind == InitialValue::Kind::Constant
+                                                                       ? static_cast<float>(initial.deviation)
+                                                                       : 0.0f);
     if (initial.kind == InitialValue::Kind::Normal) return gaussianRows(rows, columns, initial.deviation, seed);
     if (initial.kind == InitialValue::Kind::Identity) {
         values = gaussianRows(rows, columns, initial.deviation, seed);

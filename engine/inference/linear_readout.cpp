@@ -13,10 +13,10 @@ namespace {
 
 /// The final norm of rows of the stream, with its divisor held. @param x [N,C]
 template <class Config> Tensor heldNorm(const Config& config, Tensor x, const std::string& name = "ln_final") {
-    if (!config.finalNorm || config.norm == NormKind::None) return x;
+    if (!config.finalNorm || config.norm == &kNoNormPart) return x;
     Graph& graph = *x.graph;
     const int64_t C = x.shape().columns();
-    const bool centres = config.norm == NormKind::LayerNorm;
+    const bool centres = config.norm == &kLayerNormPart;
     if (centres) x = binary(x, reduce(x, Reduction::Mean, {1}), Binary::Subtract);
     const Tensor variance = affine(reduce(unary(x, Unary::Square), Reduction::Mean, {1}), 1, config.normEpsilon);
     const Tensor held = stopGradient(unary(variance, Unary::ReciprocalSquareRoot));
@@ -37,7 +37,7 @@ template <class Config> void requireLinear(const Config& config, bool isOneStrea
 } // namespace
 
 Tensor linearReadout(const DecoderConfig& config, Tensor stream, Tensor row) {
-    if (config.postNorm || config.readout != TextReadout::NextToken)
+    if (config.residual->block->isPostNorm || config.readout != TextReadout::NextToken)
         throw Error({.what =
                          "this model's logits cannot be split into contributions: norms stand between its sublayers, "
                          "and its readout is not linear",

@@ -99,8 +99,8 @@ std::string feedForwardOf(const FeedForwardSpec& feedForward) {
     return activationName(feedForward.activation) + (feedForward.gated ? ", gated" : "");
 }
 
-std::string normsOf(NormKind kind, double epsilon, bool isAfter) {
-    return fmt::format("{} {} each part, epsilon {}", kind == NormKind::RmsNorm ? "RMS norm" : "layer norm",
+std::string normsOf(const Part* kind, double epsilon, bool isAfter) {
+    return fmt::format("{} {} each part, epsilon {}", kind == &kRmsNormPart ? "RMS norm" : "layer norm",
                        isAfter ? "after" : "before", epsilon);
 }
 
@@ -187,7 +187,7 @@ std::vector<ModelSetting> settingsOf(const ModelSource& source, int64_t capacity
                         activation});
     settings.push_back({"Norms",
                         askedOf(json, {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm", "norm_epsilon"}),
-                        normsOf(config.norm, config.normEpsilon, config.postNorm)});
+                        normsOf(config.norm, config.normEpsilon, config.residual->block->isPostNorm)});
     settings.push_back(
         {"Context", askedOf(json, {"max_position_embeddings", "n_positions", "n_ctx", "context"}),
          fmt::format("{} tokens{}", capacity, capacity < config.context ? ", the most that this program runs" : "")});

@@ -56,7 +56,7 @@ DecoderConfig stackOf(const ConfigReader& read, const std::string& stack, bool i
             .positions = isMarian ? TextPositions::Sinusoidal : TextPositions::Learned,
             .embeddingNorm = !isMarian,
             .embeddingScale = read.flag("scale_embedding", false) ? std::sqrt(static_cast<double>(width)) : 1,
-            .postNorm = true,
+            .residual = &kPostNormResidual,
             .readout = isDecoder ? TextReadout::NextToken : TextReadout::None,
             .feedForward = {.width = read.size(field("_ffn_dim").c_str()),
                             .activation = read.activation("activation_function", "gelu")},
@@ -178,7 +178,7 @@ DecoderConfig describeTrained(const Architecture& a, int64_t vocabulary, int64_t
                           .positions = a.positions == "none" ? TextPositions::None : positions,
                           .embeddingNorm = !isMarian,
                           .embeddingScale = isMarian ? std::sqrt(static_cast<double>(a.width)) : 1,
-                          .postNorm = true,
+                          .residual = &kPostNormResidual,
                           .unembedBias = true,
                           .feedForward = feedForwardOf(a)};
     return withEncoder(std::move(decoder), attention, attention, a.layers);

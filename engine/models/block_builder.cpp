@@ -7,9 +7,19 @@
 
 namespace attn {
 
-const BlockHooks* BlockBuilder::hooksOf(size_t layer, Slot slot) const {
-    const Part* part = settings_.layers[layer].spec.blockPart(slot);
-    return part ? part->block : nullptr;
+const Part* BlockBuilder::named(size_t layer, Slot slot) const {
+    return layer < settings_.layers.size() ? settings_.layers[layer].spec.blockPart(slot) : nullptr;
+}
+
+const BlockHooks& BlockBuilder::hooks(size_t layer, Slot slot) const {
+    static constexpr BlockHooks kNone;
+    const Part* part = named(layer, slot);
+    if (!part) part = slot == Slot::Norm ? settings_.norm : slot == Slot::Residual ? settings_.residual : nullptr;
+    return part ? *part->block : kNone;
+}
+
+PartValues BlockBuilder::valuesOf(size_t layer, Slot slot) const {
+    return named(layer, slot) ? settings_.layers[layer].spec.values(slot) : PartValues({}, {});
 }
 
 Tensor BlockBuilder::dropped(Tensor x) { return settings_.dropout > 0 ? dropout(x, settings_.dropout, dropouts++) : x; }
@@ -19,47 +29,32 @@ void BlockBuilder::widen() {
     settings_.feedForward.width *= 2;
 }
 
-BlockFlow BlockBuilder::blockFlow(const std::string& weights) {
+BlockFlow BlockBuilder::blockFlow(size_t layer, Slot slot, const std::string& weights) {
     return {.graph = graph_,
             .weights = weights,
             .width = settings_.modelWidth,
             .epsilon = settings_.normEpsilon,
+            .layer = static_cast<int64_t>(layer),
             .hasBias = settings_.feedForward.bias,
-            .parameters = partTensors.parameters,
+            .mayTrain = settings_.mayTrain,
+            .parameters = named(layer, slot) ? partTensors.parameters : ownParameters_,
             .recomputed = &partTensors.recomputed};
 }
 
-Tensor BlockBuilder::mapped(size_t layer, Slot slot, const std::string& weights, const std::string& name, Tensor x) {
-    BlockFlow flow = blockFlow(weights);
-    return hooksOf(layer, slot)->map(flow, settings_.layers[layer].spec.values(slot), name, x);
-}
-
 Tensor BlockBuilder::norm(Tensor x, size_t layer, const std::string& weights, const std::string& name) {
-    if (hooksOf(layer, Slot::Norm)) return mapped(layer, Slot::Norm, weights, name, x);
-    return plainNorm(x, weights.empty() ? name : weights + "." + name);
-}
-
-Tensor BlockBuilder::plainNorm(Tensor x, const std::string& name) {
-    const int64_t C = settings_.modelWidth;
-    if (settings_.norm == NormKind::None) return x;
-    const Tensor w = graph_.parameter(name + ".w", {C});
-    if (settings_.norm == NormKind::RmsNorm) return rmsNorm(x, w, settings_.normEpsilon);
-    return layerNorm(x, w, graph_.parameter(name + ".b", {C}), settings_.normEpsilon);
+    BlockFlow flow = blockFlow(layer, Slot::Norm, weights);
+    return hooks(layer, Slot::Norm).map(flow, valuesOf(layer, Slot::Norm), name, x);
 }
 
 Tensor BlockBuilder::finalNorm(Tensor x) {
-    const bool hasLayers = !settings_.layers.empty();
-    const size_t last = settings_.layers.size() - 1;
-    const BlockHooks* residual = hasLayers ? hooksOf(last, Slot::Residual) : nullptr;
-    if (!settings_.finalNorm || (residual && residual->isPostNorm)) return x;
-    const std::string name = settings_.stack == "blocks" ? "ln_final" : settings_.stack + ".ln_final";
-    return hasLayers ? norm(x, last, {}, name) : plainNorm(x, name);
+    const size_t last = settings_.layers.empty() ? 0 : settings_.layers.size() - 1;
+    if (!settings_.finalNorm || (named(last, Slot::Residual) && hooks(last, Slot::Residual).isPostNorm)) return x;
+    return norm(x, last, {}, settings_.stack == "blocks" ? "ln_final" : settings_.stack + ".ln_final");
 }
 
 Tensor BlockBuilder::spread(Tensor x) const {
-    const BlockHooks* residual = settings_.layers.empty() ? nullptr : hooksOf(0, Slot::Residual);
-    if (!residual || residual->streams == 1) return x;
-    return concatenate(std::vector<Tensor>(static_cast<size_t>(residual->streams), x), -1);
+    const int64_t streams = hooks(0, Slot::Residual).streams;
+    return streams == 1 ? x : concatenate(std::vector<Tensor>(static_cast<size_t>(streams), x), -1);
 }
 
 Tensor BlockBuilder::gather(Tensor x) const {
@@ -67,26 +62,36 @@ Tensor BlockBuilder::gather(Tensor x) const {
     return streams == 1 ? x : reshape(reduce(reshape(x, {rows, streams, C}), Reduction::Mean, {1}), {rows, C});
 }
 
-Tensor BlockBuilder::layerScale(const std::string& weights, const char* name) {
-    return settings_.layerScale ? graph_.parameter(weights + "." + name, {settings_.modelWidth}) : Tensor();
+Tensor BlockBuilder::layerScale(size_t layer, const std::string& weights, const char* name) {
+    if (!hooks(layer, Slot::Residual).scalesOutput) return {};
+    constexpr InitialValue kInitial{InitialValue::Kind::Constant, 0.1}; // of models with up to 18 layers
+    return blockFlow(layer, Slot::Residual, weights).parameter(name, {settings_.modelWidth}, kInitial);
 }
 
 std::string BlockBuilder::nameOf(size_t layer) const { return blockName(static_cast<int64_t>(layer), settings_.stack); }
 
-AttentionNodes BlockBuilder::attend(const LayerAttention& attention, size_t layer, AttentionSite& site, Tensor input,
-                                    Tensor residual) {
-    site.input = input;
-    site.residual = residual;
-    const AttentionNodes nodes = siteAttention(attention, site, static_cast<int64_t>(layer), partTensors);
-    updates.insert(updates.end(), nodes.updates.begin(), nodes.updates.end());
-    return nodes;
+template <class Build> Sublayer BlockBuilder::sublayer(Build build) {
+    return [this, build](Tensor in, Tensor residual) {
+        const SublayerNodes nodes = build(in, residual);
+        if (!residual) return dropped(nodes.added);
+        return settings_.dropout > 0 ? add(residual, dropped(nodes.added)) : nodes.output;
+    };
+}
+
+Sublayer BlockBuilder::attention(const LayerAttention& attention, size_t layer, AttentionSite& site) {
+    return sublayer([this, &attention, layer, &site](Tensor in, Tensor residual) {
+        site.input = in;
+        site.residual = residual ? residual : in;
+        const AttentionNodes nodes = siteAttention(attention, site, static_cast<int64_t>(layer), partTensors);
+        updates.insert(updates.end(), nodes.updates.begin(), nodes.updates.end());
+        return SublayerNodes{nodes.added, nodes.output};
+    });
 }
 
 Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site, const AttentionSite& cross) {
     const uint32_t first = graph_.size();
     const std::string own = nameOf(layer), prefix = site.prefix.empty() ? own : site.prefix;
-    const bool isShared = hooksOf(layer, Slot::Layers) && hooksOf(layer, Slot::Layers)->sharesWeights;
-    const std::string weights = isShared ? nameOf(0) : own;
+    const std::string weights = hooks(layer, Slot::Layers).sharesWeights ? nameOf(0) : own;
     if (prefix != own) site.gates = own + ".attn";
     site.prefix = prefix + ".attn";
     site.weights = weights + ".attn";
@@ -95,62 +100,37 @@ Tensor BlockBuilder::block(size_t layer, Tensor x, AttentionSite site, const Att
     site.positions = settings_.positions;
     if (hasHooks(settings_.layers[layer].spec, Stage::Inputs)) x = withInputs(layer, site, x);
     x = graph_.probe(x, prefix + ".hook_resid_pre", "TC");
-    site.outputScale = layerScale(weights, "scale1");
+    site.outputScale = layerScale(layer, weights, "scale1");
 
-    Tensor result;
-    if (const BlockHooks* residual = hooksOf(layer, Slot::Residual)) {
-        result = joined(layer, *residual, prefix, site, weights, x);
-    } else {
-        const auto normed = [&](bool applies, Tensor in, const char* name) {
-            return applies ? norm(in, layer, weights, name) : in;
-        };
-        const bool after = settings_.postNorm, before = !after;
-        const auto attended = [&](const LayerAttention& attention, AttentionSite& of, Tensor in, const char* name) {
-            const AttentionNodes nodes = attend(attention, layer, of, normed(before, in, name), in);
-            const Tensor sum = settings_.dropout > 0 ? add(in, dropped(nodes.added)) : nodes.output;
-            return normed(after, sum, name);
-        };
-        result = attended(settings_.layers[layer], site, x, "ln1");
-        if (!settings_.cross.empty()) {
-            result = graph_.probe(result, prefix + ".hook_resid_mid", "TC");
-            AttentionSite other = cross;
-            other.queryPosition = site.queryPosition;
-            other.sequence = site.sequence;
-            other.prefix = other.weights = prefix + ".cross_attn";
-            result = attended(settings_.cross[layer], other, result, "ln_cross");
-        }
-        if (hasFeedForward(layer)) {
-            const char* const middle = settings_.cross.empty() ? ".hook_resid_mid" : ".hook_resid_mid_cross";
-            if (!settings_.parallelResidual) result = graph_.probe(result, prefix + middle, "TC");
-            const Tensor input = normed(before, settings_.parallelResidual ? x : result, "ln2");
-            const SublayerNodes fed = feedForward(layer, prefix, weights, input, result);
-            result = settings_.dropout > 0 ? add(result, dropped(fed.added)) : fed.output;
-            result = normed(after, result, "ln2");
-        }
-    }
-    result = graph_.probe(result, prefix + ".hook_resid_post", "TC");
-    if (prefix == own) blocks.push_back({first, graph_.size()});
-    return result;
-}
-
-/// A layer whose residual is a composed part.
-Tensor BlockBuilder::joined(size_t layer, const BlockHooks& residual, const std::string& prefix, AttentionSite& site,
-                            const std::string& weights, Tensor x) {
+    const BlockHooks& residual = hooks(layer, Slot::Residual);
+    const PartValues values = valuesOf(layer, Slot::Residual);
+    BlockFlow flow = blockFlow(layer, Slot::Residual, weights);
+    flow.sequence = site.sequence;
     const auto normed = [&](const char* name) {
         return [this, layer, &weights, name](Tensor in) { return norm(in, layer, weights, name); };
     };
-    BlockFlow flow = blockFlow(weights);
-    flow.sequence = site.sequence;
-    flow.layer = static_cast<int64_t>(layer);
-    const PartValues values = settings_.layers[layer].spec.values(Slot::Residual);
     if (residual.before) x = residual.before(flow, values, x);
-    x = residual.join(flow, values, "gate1", x, normed("ln1"),
-                      [&](Tensor in) { return dropped(attend(settings_.layers[layer], layer, site, in, in).added); });
+    const Tensor input = x;
+    x = residual.join(flow, values, "gate1", x, normed("ln1"), attention(settings_.layers[layer], layer, site));
+    if (!settings_.cross.empty()) {
+        x = graph_.probe(x, prefix + ".hook_resid_mid", "TC");
+        AttentionSite other = cross;
+        other.queryPosition = site.queryPosition;
+        other.sequence = site.sequence;
+        other.prefix = other.weights = prefix + ".cross_attn";
+        x = residual.join(flow, values, "gate_cross", x, normed("ln_cross"),
+                          attention(settings_.cross[layer], layer, other));
+    }
     if (residual.between) x = add(x, dropped(residual.between(flow, values, "local", normed("ln3")(x))));
-    if (!hasFeedForward(layer)) return x;
-    x = graph_.probe(x, prefix + ".hook_resid_mid", "TC");
-    return residual.join(flow, values, "gate2", x, normed("ln2"),
-                         [&](Tensor in) { return dropped(feedForward(layer, prefix, weights, in).added); });
+    if (hasFeedForward(layer)) {
+        const char* const middle = settings_.cross.empty() ? ".hook_resid_mid" : ".hook_resid_mid_cross";
+        if (!residual.isParallel) x = graph_.probe(x, prefix + middle, "TC");
+        const auto ofInput = [&](Tensor in) { return normed("ln2")(residual.isParallel ? input : in); };
+        x = residual.join(flow, values, "gate2", x, ofInput, feedForward(layer, prefix, weights));
+    }
+    x = graph_.probe(x, prefix + ".hook_resid_post", "TC");
+    if (prefix == own) blocks.push_back({first, graph_.size()});
+    return x;
 }
 
 /// Adds the inputs of the position part to every residual stream of the layer's input.
@@ -168,44 +148,25 @@ Tensor BlockBuilder::withInputs(size_t layer, AttentionSite& site, Tensor x) {
 }
 
 bool BlockBuilder::hasFeedForward(size_t layer) const {
-    return settings_.feedForward.width > 0 || hooksOf(layer, Slot::FeedForward) != nullptr;
+    return settings_.feedForward.width > 0 || named(layer, Slot::FeedForward) != nullptr;
 }
 
-SublayerNodes BlockBuilder::feedForward(size_t layer, const std::string& prefix, const std::string& weights,
-                                        Tensor input, Tensor residual) {
-    const std::string probe = prefix + ".hook_mlp_out";
-    const Tensor factors = layerScale(weights, "scale2");
-    if (hooksOf(layer, Slot::FeedForward)) {
-        Tensor added = mapped(layer, Slot::FeedForward, weights, "mlp", input);
+Sublayer BlockBuilder::feedForward(size_t layer, const std::string& prefix, const std::string& weights) {
+    return sublayer([this, layer, prefix, weights](Tensor in, Tensor residual) -> SublayerNodes {
+        const std::string probe = prefix + ".hook_mlp_out";
+        const Tensor factors = layerScale(layer, weights, "scale2");
+        BlockFlow flow = blockFlow(layer, Slot::FeedForward, weights);
+        const auto network = hooks(layer, Slot::FeedForward).network;
+        const FeedForwardSpec spec =
+            network ? network(flow, valuesOf(layer, Slot::FeedForward)) : settings_.feedForward;
+        const FeedForwardWeights own(flow, spec, "mlp");
+        if (spec.chunks == 1)
+            return joinStream(hiddenLayer(flow, spec, own, in), own.out, own.outBias, factors, residual, probe);
+        Tensor added = attn::feedForward(flow, spec, own, in);
         if (factors) added = binary(added, factors, Binary::Multiply);
         added = graph_.probe(added, probe, "TC");
         return {added, residual ? add(residual, added) : Tensor()};
-    }
-    const FeedForwardSpec& spec = settings_.feedForward;
-    const int64_t C = settings_.modelWidth;
-    const auto parameter = [&](const char* name, Shape shape) {
-        return graph_.parameter(weights + ".mlp." + name, std::move(shape));
-    };
-    const auto bias = [&](const char* name, int64_t width) {
-        return spec.bias ? std::optional(parameter(name, {width})) : std::nullopt;
-    };
-    Tensor hidden;
-    const Tensor weightIn = parameter("W_in", {spec.width, C});
-    if (spec.gated) {
-        const bool isSwiglu = spec.activation == Activation::Silu;
-        const Tensor gate = matmul(input, parameter("W_gate", {spec.width, C}),
-                                   {.bias = bias("b_gate", spec.width),
-                                    .activation = isSwiglu ? Activation::None : spec.activation,
-                                    .keepsArgument = !isSwiglu && settings_.mayTrain});
-        const Tensor up = matmul(input, weightIn, {.bias = bias("b_in", spec.width)});
-        hidden = isSwiglu ? swiglu(gate, up) : binary(gate, up, Binary::Multiply);
-    } else {
-        hidden = matmul(
-            input, weightIn,
-            {.bias = bias("b_in", spec.width), .activation = spec.activation, .keepsArgument = settings_.mayTrain});
-    }
-    const Tensor weightOut = parameter("W_out", {C, spec.width});
-    return joinStream(hidden, weightOut, bias("b_out", C), factors, residual, probe);
+    });
 }
 
 } // namespace attn

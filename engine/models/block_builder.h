@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/attention/block/block_flow.h"
+#include "engine/attention/block/blocks.h"
 #include "engine/attention/site_attention.h"
 
 #include <span>
@@ -9,20 +11,6 @@
 
 namespace attn {
 
-struct BlockHooks;
-struct BlockFlow;
-
-enum class NormKind : uint8_t { None, LayerNorm, RmsNorm };
-
-/// The MLP of each layer.
-struct FeedForwardSpec {
-    int64_t width = 0; ///< F; 0: attention only
-    Activation activation = Activation::GeluTanh;
-    bool gated = false; ///< activation(x W_gate) * (x W_in): SwiGLU with Silu, GEGLU with GeluTanh
-    bool bias = true;
-    bool operator==(const FeedForwardSpec&) const = default;
-};
-
 /// Settings of the layers of a transformer that text and vision models share.
 struct BlockSettings {
     int64_t modelWidth = 0;       ///< C
@@ -31,12 +19,10 @@ struct BlockSettings {
     /// The attention of each layer to another stream, after its self-attention; empty: none.
     std::span<const LayerAttention> cross{};
     bool sharesPositions = false; ///< the first layer's learned positions serve every layer, as in T5
-    NormKind norm = NormKind::LayerNorm;
+    /// The parts around the attention in layers whose composition names no others.
+    const Part *norm = &kLayerNormPart, *residual = &kPreNormResidual;
     double normEpsilon = 1e-5;
     bool finalNorm = true;
-    bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
-    bool postNorm = false;         ///< norm2(y + feedForward(y)) with y = norm1(x + attention(x)), as in BERT
-    bool layerScale = false;       ///< multiplies each feature of the output of a sublayer by a learned factor
     FeedForwardSpec feedForward;
     std::span<const LayerAttention> layers; ///< must outlive the builder
     double dropout = 0;                     ///< probability for the outputs of sublayers; for training
@@ -47,7 +33,7 @@ struct BlockSettings {
 ///
 /// Probes: blocks.N.hook_resid_pre|mid|post, blocks.N.attn.*, blocks.N.hook_attn_out|mlp_out. Parameters:
 /// blocks.N.{ln1,ln2}.{w,b}, blocks.N.attn.{W,b}_{Q,K,V,O}, blocks.N.mlp.{W,b}_{in,gate,out}, blocks.N.{scale1,scale2}
-/// with LayerScale, ln_final.{w,b}; linear weights are [out, in]. With attention to another stream also the probes
+/// with layer scale, ln_final.{w,b}; linear weights are [out, in]. With attention to another stream also the probes
 /// blocks.N.hook_resid_mid_cross|cross_attn_out and blocks.N.cross_attn.*, and the parameters blocks.N.ln_cross.{w,b}
 /// and blocks.N.cross_attn.*. In a model with two stacks, "encoder" or "decoder" stands for "blocks".
 class BlockBuilder {
@@ -70,8 +56,8 @@ public:
     std::string nameOf(size_t layer) const; ///< of a block: "blocks.3"
     /// Adds dropout.
     Tensor dropped(Tensor x);
-    /// The functions of the part in a slot of a layer; null if the model's own implementation applies.
-    const BlockHooks* hooksOf(size_t layer, Slot slot) const;
+    /// The functions of the part in a slot of a layer.
+    const BlockHooks& hooks(size_t layer, Slot slot) const;
 
     std::vector<std::pair<std::string, Tensor>> updates{}; ///< writes to states
     std::vector<NodeRange> blocks{};                       ///< the nodes of each layer
@@ -79,22 +65,22 @@ public:
     uint32_t dropouts = 0;                                 ///< number of dropout nodes so far in the graph
 
 private:
-    BlockFlow blockFlow(const std::string& weights);
-    Tensor mapped(size_t layer, Slot slot, const std::string& weights, const std::string& name, Tensor x);
+    const Part* named(size_t layer, Slot slot) const; ///< the part that a composition names; null: the model's own
+    PartValues valuesOf(size_t layer, Slot slot) const;
+    /// For the part in a slot of a layer.
+    BlockFlow blockFlow(size_t layer, Slot slot, const std::string& weights);
     Tensor norm(Tensor x, size_t layer, const std::string& weights, const std::string& name);
-    Tensor plainNorm(Tensor x, const std::string& name);
     Tensor withInputs(size_t layer, AttentionSite& site, Tensor x);
-    AttentionNodes attend(const LayerAttention& attention, size_t layer, AttentionSite& site, Tensor input,
-                          Tensor residual);
+    Sublayer attention(const LayerAttention& attention, size_t layer, AttentionSite& site);
     bool hasFeedForward(size_t layer) const;
-    Tensor layerScale(const std::string& weights, const char* name);
-    SublayerNodes feedForward(size_t layer, const std::string& prefix, const std::string& weights, Tensor input,
-                              Tensor residual = {});
-    Tensor joined(size_t layer, const BlockHooks& residual, const std::string& prefix, AttentionSite& site,
-                  const std::string& weights, Tensor x);
+    Tensor layerScale(size_t layer, const std::string& weights, const char* name);
+    Sublayer feedForward(size_t layer, const std::string& prefix, const std::string& weights);
+    /// A sublayer with dropout. @param build gives the nodes for an input and a residual stream, which may be null
+    template <class Build> Sublayer sublayer(Build build);
 
     Graph& graph_;
     BlockSettings settings_;
+    std::vector<FlowParameter> ownParameters_; ///< of the model's own parts, which begin as its recipe says
 };
 
 } // namespace attn

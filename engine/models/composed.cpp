@@ -27,7 +27,7 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
                          .modelWidth = width,
                          .context = read.size("context"),
-                         .norm = isRms ? NormKind::RmsNorm : NormKind::LayerNorm,
+                         .norm = isRms ? &kRmsNormPart : &kLayerNormPart,
                          .normEpsilon = read.number("norm_epsilon", 1e-5),
                          .positions = TextPositions::None,
                          .tiedEmbedding = !names.contains("unembed.W_U"),
@@ -43,7 +43,8 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     if (read.flag("encoder", false)) { // what surrounds BERT's layers
         config.finalNorm = false;
         config.tokenTypes = read.size("type_vocab_size", 2);
-        config.embeddingNorm = config.postNorm = true;
+        config.embeddingNorm = true;
+        config.residual = &kPostNormResidual;
         config.unembedBias = names.contains("mlm_head.W");
         config.readout = config.unembedBias ? TextReadout::MaskedToken : TextReadout::None;
     }
@@ -76,7 +77,7 @@ nlohmann::json describe(const DecoderConfig& config) {
                         {"context", config.context},
                         {"width", config.modelWidth},
                         {"heads", attention.heads().heads},
-                        {"norm", config.norm == NormKind::RmsNorm ? "rms_norm" : "layer_norm"},
+                        {"norm", config.norm == &kRmsNormPart ? "rms_norm" : "layer_norm"},
                         {"norm_epsilon", config.normEpsilon},
                         {"attention_only", config.feedForward.width == 0},
                         {"feed_forward", std::max<int64_t>(config.feedForward.width, 1)},

@@ -262,10 +262,7 @@ private:
         return config_.embeddingScale == 1 ? rows : affine(rows, config_.embeddingScale, 0);
     }
 
-    bool fixesWords() const {
-        const BlockHooks* norm = blocks_.hooksOf(0, Slot::Norm);
-        return norm && norm->fixesWords;
-    }
+    bool fixesWords() const { return blocks_.hooks(0, Slot::Norm).fixesWords; }
 
     /// @param x [N,C]  @return [N,V]
     Tensor unembedded(Tensor x) {
@@ -305,10 +302,9 @@ private:
                 .cross = config_.crossAttention,
                 .sharesPositions = config_.sharesPositions,
                 .norm = config_.norm,
+                .residual = config_.residual,
                 .normEpsilon = config_.normEpsilon,
                 .finalNorm = config_.finalNorm,
-                .parallelResidual = config_.parallelResidual,
-                .postNorm = config_.postNorm,
                 .feedForward = config_.feedForward,
                 .layers = config_.layers,
                 .dropout = build_.dropout,

@@ -25,21 +25,20 @@ enum class TextPositions : uint8_t { None, Learned, Sinusoidal };
 struct DecoderConfig {
     std::string name;
     std::string family;
-    int64_t vocabulary = 0; ///< V
-    int64_t modelWidth = 0; ///< C
-    int64_t context = 0;    ///< largest number of positions
-    NormKind norm = NormKind::LayerNorm;
+    int64_t vocabulary = 0;             ///< V
+    int64_t modelWidth = 0;             ///< C
+    int64_t context = 0;                ///< largest number of positions
+    const Part* norm = &kLayerNormPart; ///< of layers whose composition names no other
     double normEpsilon = 1e-5;
     bool finalNorm = true;
     TextPositions positions = TextPositions::None;
     /// The padding token, whose rows have the first row of the position table. The positions of the other tokens count
     /// only these, from its second row. @source Liu et al. 2019, arXiv:1907.11692, as fairseq and Hugging Face have it
     std::optional<int64_t> paddingToken{};
-    int64_t tokenTypes = 0;        ///< rows of a table added to the embedding by the type of a token; 0: none
-    bool embeddingNorm = false;    ///< a norm of that sum
-    double embeddingScale = 1;     ///< factor of the token's row in that sum
-    bool parallelResidual = false; ///< x + attention(norm1(x)) + feedForward(norm2(x)), as in GPT-NeoX
-    bool postNorm = false;         ///< see BlockSettings::postNorm
+    int64_t tokenTypes = 0;     ///< rows of a table added to the embedding by the type of a token; 0: none
+    bool embeddingNorm = false; ///< a norm of that sum
+    double embeddingScale = 1;  ///< factor of the token's row in that sum
+    const Part* residual = &kPreNormResidual; ///< likewise
     TextReadout readout = TextReadout::NextToken;
     /// The names of the classes of a readout, in the order of its logits. A model that fills in masked tokens and has
     /// labels has both readouts: it also tells whether the second of two texts follows the first.

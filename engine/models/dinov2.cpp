@@ -15,7 +15,7 @@ VisionConfig config(const VisionFolder& folder) {
     const ConfigReader read = folder.config();
     VisionConfig config = visionConfigOf(read);
     config.normEpsilon = read.number("layer_norm_eps", 1e-6);
-    config.layerScale = true;
+    config.residual = &kLayerScaleResidual;
     if (read.text("model_type", "") == "dinov2_with_registers") config.registers = read.size("num_register_tokens", 4);
     config.feedForward.gated = read.flag("use_swiglu_ffn", false);
     if (config.feedForward.gated) config.feedForward.activation = Activation::Silu;

@@ -22,12 +22,12 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     return {.vocabulary = read.size("vocab_size"),
             .modelWidth = width,
             .context = read.size("max_position_embeddings", 512),
-            .norm = NormKind::LayerNorm,
+            .norm = &kLayerNormPart,
             .normEpsilon = 1e-12, // no field of the config
             .finalNorm = false,
             .positions = TextPositions::Learned, // files hold the table even where it is a sinusoid
             .embeddingNorm = true,
-            .postNorm = true,
+            .residual = &kPostNormResidual,
             .readout = hasHead ? TextReadout::MaskedToken : TextReadout::None,
             .tiedEmbedding = kTie.inForce(read, names),
             .unembedBias = hasHead,

@@ -34,7 +34,7 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     DecoderConfig config{.vocabulary = read.size("vocab_size"),
                          .modelWidth = width,
                          .context = read.size("n_positions", read.size("n_ctx", 1024)),
-                         .norm = NormKind::LayerNorm,
+                         .norm = &kLayerNormPart,
                          .normEpsilon = read.number("layer_norm_epsilon", 1e-5),
                          .positions = TextPositions::Learned,
                          .tiedEmbedding = kTie.inForce(read, names),

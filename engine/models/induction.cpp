@@ -58,7 +58,7 @@ DecoderConfig inductionConfig() {
             .vocabulary = kLetters,
             .modelWidth = kWidth,
             .context = kContext,
-            .norm = NormKind::None,
+            .norm = &kNoNormPart,
             .finalNorm = false,
             .positions = TextPositions::Learned,
             .tiedEmbedding = false,

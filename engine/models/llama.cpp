@@ -56,7 +56,7 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
             .context = read.size("max_position_embeddings", isMistral ? 131072
                                                             : isQwen2 ? 32768
                                                                       : 2048),
-            .norm = NormKind::RmsNorm,
+            .norm = &kRmsNormPart,
             .normEpsilon = read.number("rms_norm_eps", 1e-6),
             .tiedEmbedding = kTie.inForce(read, names),
             .feedForward = {.width = read.size("intermediate_size"),
@@ -119,7 +119,7 @@ const TrainableFamily kTrainsLlama{
                                  .vocabulary = vocabulary,
                                  .modelWidth = a.width,
                                  .context = context,
-                                 .norm = NormKind::RmsNorm,
+                                 .norm = &kRmsNormPart,
                                  .feedForward = {.width = a.feedForward != 0 ? a.feedForward : usual,
                                                  .activation = Activation::Silu,
                                                  .gated = true,

@@ -112,7 +112,7 @@ std::optional<TimmArchitecture> ofTest(std::string_view name) {
     if (name == "test_vit") return TimmArchitecture{.width = 64, .heads = 2};
     if (name == "test_vit2") return TimmArchitecture{.width = 64, .heads = 2, .pool = "avg"};
     if (name == "test_vit3") return TimmArchitecture{.width = 96, .heads = 3, .pool = "map"};
-    if (name == "test_vit4") return TimmArchitecture{.width = 96, .heads = 3, .norm = NormKind::RmsNorm, .pool = "avg"};
+    if (name == "test_vit4") return TimmArchitecture{.width = 96, .heads = 3, .norm = &kRmsNormPart, .pool = "avg"};
     return std::nullopt;
 }
 

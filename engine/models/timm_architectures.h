@@ -15,7 +15,7 @@ struct TimmArchitecture {
     int64_t width = 0; ///< C
     int64_t heads = 0; ///< H
     Activation activation = Activation::GeluErf;
-    NormKind norm = NormKind::LayerNorm;
+    const Part* norm = &kLayerNormPart;
     std::string pool = "token";     ///< "token", "avg" or "map"
     bool hasPrefixPositions = true; ///< CLS and registers have positions of their own: not no_embed_class
     std::string obstacle{};         ///< why this program cannot compute it; empty: it can

@@ -89,11 +89,11 @@ Activation activationOf(const ConfigReader& args, const TimmArchitecture& archit
     return name == "gelu_tanh" ? Activation::GeluTanh : args.activationNamed("act_layer", name);
 }
 
-NormKind normOf(const ConfigReader& args, const TimmArchitecture& architecture) {
+const Part* normOf(const ConfigReader& args, const TimmArchitecture& architecture) {
     if (!args.has("norm_layer")) return architecture.norm;
     const std::string name = args.text("norm_layer", "");
-    if (name == "layernorm") return NormKind::LayerNorm;
-    if (name == "rmsnorm") return NormKind::RmsNorm;
+    if (name == "layernorm") return &kLayerNormPart;
+    if (name == "rmsnorm") return &kRmsNormPart;
     args.fail("norm_layer", fmt::format("is \"{}\"", name), "supported: layernorm, rmsnorm");
 }
 
@@ -121,7 +121,8 @@ void checkArguments(const ConfigReader& args, const VisionConfig& config, int64_
     if (args.has("mlp_ratio"))
         differs("mlp_ratio", static_cast<int64_t>(static_cast<double>(config.modelWidth) * args.number("mlp_ratio", 4)),
                 hidden);
-    if (args.has("init_values")) differs("init_values", args.number("init_values", 0) != 0, config.layerScale);
+    if (args.has("init_values"))
+        differs("init_values", args.number("init_values", 0) != 0, config.residual == &kLayerScaleResidual);
     flag("class_token", config.clsToken);
     flag("qkv_bias", hasQkvBias);
     flag("proj_bias", config.feedForward.bias);
@@ -269,7 +270,7 @@ VisionConfig config(const VisionFolder& folder) {
     if (folder.names.contains("reg_token")) config.registers = shapeOf("reg_token", 3)[1];
     readPositions(folder, args, architecture, positions[1], config);
     config.norm = normOf(args, architecture);
-    config.layerScale = folder.names.contains("blocks.0.ls1.gamma");
+    if (folder.names.contains("blocks.0.ls1.gamma")) config.residual = &kLayerScaleResidual;
     config.feedForward = {.width = outer[1],
                           .activation = activationOf(args, architecture),
                           .gated = inner[0] == 2 * outer[1],

@@ -57,13 +57,12 @@ struct VisionConfig {
     VisionPositions positions = VisionPositions::Learned;
     bool prefixPositions = true;    ///< CLS and the distillation token have positions
     bool registerPositions = false; ///< registers have them, too
-    NormKind norm = NormKind::LayerNorm;
+    const Part *norm = &kLayerNormPart, *residual = &kPreNormResidual; ///< of layers that name no others
     double normEpsilon = 1e-6;
     bool embedNorm = false; ///< a norm after the embedding
     bool finalNorm = true;
     bool normAfterPooling = false; ///< the final norm is applied to the pooled token
-    bool layerScale = false;
-    FeedForwardSpec feedForward; ///< settings of the first layer; each merge doubles the width
+    FeedForwardSpec feedForward;   ///< settings of the first layer; each merge doubles the width
     VisionPooling pooling = VisionPooling::Cls;
     int64_t classes = 0;                                   ///< 0: no classifier
     ClassActivation activation = ClassActivation::Softmax; ///< of the classes

@@ -127,9 +127,9 @@ private:
     BlockSettings settings() const {
         return {.modelWidth = config_.modelWidth,
                 .norm = config_.norm,
+                .residual = config_.residual,
                 .normEpsilon = config_.normEpsilon,
                 .finalNorm = config_.finalNorm,
-                .layerScale = config_.layerScale,
                 .feedForward = config_.feedForward,
                 .layers = layers_,
                 .dropout = build_.dropout,
@@ -146,8 +146,7 @@ private:
     Tensor merged(Tensor x, int64_t layer) {
         const ImageSize before = config_.gridOf(layer - 1), grid = config_.gridOf(layer);
         const int64_t B = build_.images, C = config_.widthOf(layer - 1);
-        const BlockHooks* layers = blocks_.hooksOf(static_cast<size_t>(layer), Slot::Layers);
-        if (x.shape().columns() != C || (layers && layers->sharesWeights))
+        if (x.shape().columns() != C || blocks_.hooks(static_cast<size_t>(layer), Slot::Layers).sharesWeights)
             throw Error({.what = "layers of different width cannot share parameters or have several residual streams",
                          .where = config_.name,
                          .hint = "remove merges, or layers=shared and residual=reversible"});

@@ -51,13 +51,11 @@ private:
     Tensor probe(int64_t layer, const char* name) const { return graph_.probes().at(inBlock(layer, name)).tensor; }
     /// The first residual stream.
     Tensor stream() const { return slice(probe(kLayers - 1, "hook_resid_pre"), -1, 0, config_.modelWidth); }
-    Tensor mapped(Slot slot, const char* name, Tensor x,
-                  Tensor (*BlockHooks::*map)(BlockFlow&, PartValues, const std::string&, Tensor)) {
-        BlockFlow flow{.graph = graph_,
-                       .weights = blockName(0),
-                       .width = config_.modelWidth,
-                       .parameters = decoder_.partTensors.parameters};
-        return (spec_.blockPart(slot)->block->*map)(flow, spec_.values(slot), name, x);
+    BlockFlow flow() {
+        return {.graph = graph_,
+                .weights = blockName(0),
+                .width = config_.modelWidth,
+                .parameters = decoder_.partTensors.parameters};
     }
 
     void norm() {
@@ -69,11 +67,16 @@ private:
         decoder_.partTensors.constants.push_back({name, {T, 1}, [ramp] { return ramp; }});
         const Tensor rows = times(unitRows(stream()), graph_.parameter(name, {T, 1}));
         pictures_["norm.before"] = affine(rows, std::sqrt(static_cast<double>(config_.modelWidth)), 0.5);
-        pictures_["norm.after"] = mapped(Slot::Norm, "ln1", pictures_["norm.before"], &BlockHooks::map);
+        BlockFlow block = flow();
+        pictures_["norm.after"] =
+            spec_.blockPart(Slot::Norm)->block->map(block, spec_.values(Slot::Norm), "ln1", pictures_["norm.before"]);
     }
     void hidden() {
         const Tensor rows = affine(unitRows(stream()), std::sqrt(static_cast<double>(config_.modelWidth)), 0);
-        pictures_["feed_forward.hidden"] = mapped(Slot::FeedForward, "mlp", rows, &BlockHooks::hidden);
+        const BlockFlow block = flow();
+        const FeedForwardSpec network =
+            spec_.blockPart(Slot::FeedForward)->block->network(block, spec_.values(Slot::FeedForward));
+        pictures_["feed_forward.hidden"] = hiddenLayer(block, network, FeedForwardWeights(block, network, "mlp"), rows);
     }
     void lengths() {
         std::vector<Tensor> rows;

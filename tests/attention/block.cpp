@@ -99,7 +99,7 @@ std::vector<Built> builtParts() {
 } // namespace
 
 TEST_CASE("every part of a block equals its plain loops", "[attention]") {
-    CHECK(builtParts().size() == 17);
+    CHECK(builtParts().size() == 19);
     for (const auto& [part, isBetween] : builtParts()) {
         INFO(nameOf(part->slot) << " " << part->id << (isBetween ? ", between" : ""));
         BlockCase test(*part, isBetween);
@@ -281,4 +281,40 @@ TEST_CASE("shared layers have the weights of one, and FixNorm's words one length
     CHECK(scaled.contains("blocks.1.gate2.U_z"));
     CHECK(scaled.contains("ln_final.g"));
     CHECK_FALSE(namesOf("heads=multi_head(2), residual=post_norm, mask=causal").contains("ln_final.w"));
+}
+
+TEST_CASE("a block is the same whether a model's files describe it or a composition names its parts", "[attention]") {
+    const Part* norm = GENERATE(&kLayerNormPart, &kRmsNormPart, &kNoNormPart);
+    const Part* residual = GENERATE(&kPreNormResidual, &kParallelResidual, &kLayerScaleResidual);
+    INFO(norm->id << ", " << residual->id);
+    const auto graphOf = [&](bool isNamed) {
+        LayerAttention layer{.spec = AttentionSpec::parse("heads=multi_head(2), position=rope, mask=causal"),
+                             .headWidth = 4};
+        if (isNamed) {
+            layer.spec.set(Slot::Norm, norm->id);
+            layer.spec.set(Slot::Residual, residual->id);
+            layer.spec.set(Slot::FeedForward, "gelu", std::array{2.0});
+        }
+        DecoderConfig config{.vocabulary = 5, .modelWidth = 8, .context = 6, .feedForward = {.width = 16}};
+        config.layers.assign(3, layer);
+        if (!isNamed) {
+            config.norm = norm;
+            config.residual = residual;
+        }
+        return buildDecoder(config, {.queries = 6, .isTraining = true}).graph;
+    };
+    const auto own = graphOf(false), named = graphOf(true);
+    REQUIRE(own->size() == named->size());
+    CHECK(own->probeOrder() == named->probeOrder());
+    for (uint32_t id = 0; id < own->size(); ++id) {
+        const Node &a = own->node(id), &b = named->node(id);
+        INFO(id << " " << a.name);
+        CHECK(a.kind == b.kind);
+        CHECK(a.op == b.op);
+        CHECK(a.name == b.name);
+        CHECK(a.attributes == b.attributes);
+        CHECK(std::ranges::equal(a.inputs, b.inputs,
+                                 [](Tensor x, Tensor y) { return x.node == y.node && x.output == y.output; }));
+    }
+    CHECK(own->probes().contains("blocks.2.hook_resid_mid") == (residual != &kParallelResidual));
 }

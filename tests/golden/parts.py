@@ -720,6 +720,9 @@ class Model:
         streams = (x, x)
         for block in blocks:
             layers = [(lambda y: self.attention(y, block), "1"), (lambda y: feed_forward(self, y, f"{block}.mlp"), "2")]
+            if residual is parallel:
+                x = x + sum(sublayer(norm(w, x, f"{block}.ln{number}")) for sublayer, number in layers)
+                continue
             for sublayer, number in layers:
                 normed = lambda y: norm(w, y, f"{block}.ln{number}")
                 if residual is reversible:
@@ -802,6 +805,14 @@ def gru_gate(w, x, sublayer, normed, gate):
     return (1 - z) * x + z * np.tanh(of("W_g", y) + of("U_g", r * x))
 
 
+def layer_scale(w, x, sublayer, normed, gate):
+    return x + w[gate.replace("gate", "scale")] * sublayer(normed(x))
+
+
+def parallel(*_):
+    raise AssertionError("handled by Model.logits")
+
+
 def reversible(*_):
     raise AssertionError("handled by Model.logits")
 
@@ -817,6 +828,8 @@ BLOCKS = {
     "norm=layer_norm, feed_forward=relu(2), residual=none": (layer_norm, relu, no_residual),
     "norm=layer_norm, feed_forward=relu(2), residual=gru_gate": (layer_norm, relu, gru_gate),
     "norm=layer_norm, feed_forward=gelu(2), residual=reversible": (layer_norm, gelu, reversible),
+    "norm=layer_norm, feed_forward=gelu(2), residual=parallel": (layer_norm, gelu, parallel),
+    "norm=rms_norm, feed_forward=relu(2), residual=layer_scale": (rms_norm, relu, layer_scale),
     "norm=layer_norm, feed_forward=gelu(2), residual=pre_norm, mask=causal & dynamic_span(4, 3, 0.01)": (layer_norm, gelu, pre_norm),
     "norm=layer_norm, feed_forward=gelu(2), residual=pre_norm, normaliser=rfa(gate = 1)": (layer_norm, gelu, pre_norm),
 }

@@ -2,8 +2,21 @@
 
 #include "engine/attention/flow.h"
 #include "engine/ops/gradient.h"
+#include "engine/ops/ops.h"
+
+#include <concepts>
 
 namespace attn {
+
+/// The feed-forward network of a layer.
+struct FeedForwardSpec {
+    int64_t width = 0; ///< F; 0: attention only
+    Activation activation = Activation::GeluTanh;
+    bool gated = false; ///< activation(x W_gate) * (x W_in): SwiGLU with Silu, GEGLU with GeluTanh
+    bool bias = true;
+    int64_t chunks = 1; ///< pieces of the rows that are computed one after another
+    bool operator==(const FeedForwardSpec&) const = default;
+};
 
 /// A layer while its graph is built, for the parts around the attention.
 struct BlockFlow {
@@ -14,6 +27,7 @@ struct BlockFlow {
     int64_t sequence = 0;                   ///< rows of each sequence; 0: all rows are one
     int64_t layer = 0;                      ///< index of the layer in its stack
     bool hasBias = true;                    ///< whether feed-forward layers have biases
+    bool mayTrain = true;                   ///< keeps the values that gradients need
     std::vector<FlowParameter>& parameters; ///< parameters whose initial values a part chose
     /// Receives what training need not keep; null if nobody asks.
     std::vector<Recomputed>* recomputed = nullptr;
@@ -31,7 +45,21 @@ struct BlockReference {
 };
 
 /// A function from rows to rows: a norm, an attention or a feed-forward layer.
-using Sublayer = std::function<Tensor(Tensor)>;
+class Sublayer {
+public:
+    template <std::invocable<Tensor> Run>
+    Sublayer(Run run)
+        : run_([run](Tensor in, Tensor residual) { return residual ? add(residual, run(in)) : run(in); }) {}
+    /// @param run gives its result for rows, added to a residual stream unless that is null
+    template <std::invocable<Tensor, Tensor> Run> Sublayer(Run run) : run_(run) {}
+
+    Tensor operator()(Tensor in) const { return run_(in, {}); }
+    /// residual + (*this)(in), which may cost less
+    Tensor onto(Tensor residual, Tensor in) const { return run_(in, residual); }
+
+private:
+    std::function<Tensor(Tensor, Tensor)> run_;
+};
 using ReferenceSublayer = std::function<Dense(const Dense&)>;
 
 /// The functions of a part of Slot::Norm, FeedForward, Residual or Layers; null if the slot does not use them.
@@ -43,8 +71,8 @@ struct BlockHooks {
     Tensor (*map)(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) = nullptr;
     Dense (*mapReference)(const BlockReference& flow, PartValues values, const std::string& name,
                           const Dense& x) = nullptr;
-    /// Builds only the hidden layer of a feed-forward layer. @return [rows,F]
-    Tensor (*hidden)(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) = nullptr;
+    /// Of a feed-forward layer: its network.
+    FeedForwardSpec (*network)(const BlockFlow& flow, PartValues values) = nullptr;
 
     /// Joins a sublayer and its norm to the residual stream.
     /// @param name prefix of the gate's parameters: "gate1"
@@ -70,9 +98,23 @@ struct BlockHooks {
                               const Dense& x) = nullptr;
     /// Concatenated residual streams. Each begins as the embedding, and the result is their mean.
     int64_t streams = 1;
+    bool isParallel = false;    ///< attention and feed-forward layer read the same rows: the input of the layer
+    bool scalesOutput = false;  ///< a learned factor multiplies each feature of what a sublayer adds
     bool isPostNorm = false;    ///< the last layer's result is already normalised
     bool fixesWords = false;    ///< word vectors all have length one
     bool sharesWeights = false; ///< all layers use the parameters of the first
 };
+
+/// The parameters of a feed-forward network.
+struct FeedForwardWeights {
+    Tensor in, gate, out; ///< [F,C], [F,C] of gated ones, [C,F]
+    std::optional<Tensor> inBias{}, gateBias{}, outBias{};
+    /// @param name prefix of their names: "mlp"
+    FeedForwardWeights(const BlockFlow& flow, const FeedForwardSpec& spec, const std::string& name);
+};
+/// Builds the hidden layer of a feed-forward network. @return [rows,F]
+Tensor hiddenLayer(const BlockFlow& flow, const FeedForwardSpec& spec, const FeedForwardWeights& weights, Tensor x);
+/// Builds a feed-forward network, in chunks if it has several. @return [rows,C]
+Tensor feedForward(BlockFlow& flow, const FeedForwardSpec& spec, const FeedForwardWeights& weights, Tensor x);
 
 } // namespace attn

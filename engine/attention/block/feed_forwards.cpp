@@ -36,50 +36,17 @@ template <class Map> Tensor inChunks(BlockFlow& flow, Tensor x, int64_t chunks, 
     return concatenate(pieces, 0);
 }
 
-struct Weights {
-    Tensor in, gate, out;
-    std::optional<Tensor> inBias, gateBias, outBias;
-
-    Weights(BlockFlow& flow, const std::string& name, int64_t hidden, bool isGated) {
-        const int64_t C = flow.width;
-        const auto bias = [&](const char* which, int64_t width) {
-            return flow.hasBias ? std::optional(flow.graph.parameter(flow.weights + "." + name + which, {width}))
-                                : std::nullopt;
-        };
-        const auto weight = [&](const char* which, Shape shape) {
-            return flow.graph.parameter(flow.weights + "." + name + which, std::move(shape));
-        };
-        in = weight(".W_in", {hidden, C});
-        inBias = bias(".b_in", hidden);
-        if (isGated) {
-            gate = weight(".W_gate", {hidden, C});
-            gateBias = bias(".b_gate", hidden);
-        }
-        out = weight(".W_out", {C, hidden});
-        outBias = bias(".b_out", C);
-    }
-};
-
-/// The hidden layer's features of some rows.
-using Hidden = Tensor (*)(const Weights& weights, Tensor rows);
-template <Activation kActivation> Tensor activated(const Weights& weights, Tensor rows) {
-    return matmul(rows, weights.in, {.bias = weights.inBias, .activation = kActivation, .keepsArgument = true});
+template <Activation kActivation, bool kIsGated> FeedForwardSpec networkOf(const BlockFlow& flow, PartValues values) {
+    return {.width = hiddenWidth(flow.width, values),
+            .activation = kActivation,
+            .gated = kIsGated,
+            .bias = flow.hasBias,
+            .chunks = values.integer("chunks")};
 }
-Tensor gated(const Weights& weights, Tensor rows) {
-    return swiglu(matmul(rows, weights.gate, {.bias = weights.gateBias}),
-                  matmul(rows, weights.in, {.bias = weights.inBias}));
-}
-
-template <Hidden kHidden, bool kIsGated>
+template <Activation kActivation, bool kIsGated>
 Tensor build(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) {
-    const Weights weights(flow, name, hiddenWidth(flow.width, values), kIsGated);
-    return inChunks(flow, x, values.integer("chunks"), [&](Tensor rows) {
-        return matmul(kHidden(weights, rows), weights.out, {.bias = weights.outBias});
-    });
-}
-template <Hidden kHidden, bool kIsGated>
-Tensor hidden(BlockFlow& flow, PartValues values, const std::string& name, Tensor x) {
-    return kHidden(Weights(flow, name, hiddenWidth(flow.width, values), kIsGated), x);
+    const FeedForwardSpec spec = networkOf<kActivation, kIsGated>(flow, values);
+    return feedForward(flow, spec, FeedForwardWeights(flow, spec, name), x);
 }
 
 /// x W^T + b; a bias that the model does not have is left out.
@@ -113,15 +80,52 @@ Dense referenceSwiglu(const BlockReference& flow, PartValues, const std::string&
     return linear(flow, name, "out", hidden);
 }
 
-constexpr Hidden kRelu = activated<Activation::Relu>, kGelu = activated<Activation::GeluTanh>;
-constexpr BlockHooks kReluHooks{
-    .map = build<kRelu, false>, .mapReference = reference<Activation::Relu>, .hidden = hidden<kRelu, false>};
-constexpr BlockHooks kGeluHooks{
-    .map = build<kGelu, false>, .mapReference = reference<Activation::GeluTanh>, .hidden = hidden<kGelu, false>};
-constexpr BlockHooks kSwigluHooks{
-    .map = build<gated, true>, .mapReference = referenceSwiglu, .hidden = hidden<gated, true>};
+constexpr BlockHooks kReluHooks{.map = build<Activation::Relu, false>,
+                                .mapReference = reference<Activation::Relu>,
+                                .network = networkOf<Activation::Relu, false>};
+constexpr BlockHooks kGeluHooks{.map = build<Activation::GeluTanh, false>,
+                                .mapReference = reference<Activation::GeluTanh>,
+                                .network = networkOf<Activation::GeluTanh, false>};
+constexpr BlockHooks kSwigluHooks{.map = build<Activation::Silu, true>,
+                                  .mapReference = referenceSwiglu,
+                                  .network = networkOf<Activation::Silu, true>};
 
 } // namespace
+
+FeedForwardWeights::FeedForwardWeights(const BlockFlow& flow, const FeedForwardSpec& spec, const std::string& name) {
+    const auto parameter = [&](const char* which, Shape shape) {
+        return flow.graph.parameter(flow.weights + "." + name + "." + which, std::move(shape));
+    };
+    const auto bias = [&](const char* which, int64_t width) {
+        return spec.bias ? std::optional(parameter(which, {width})) : std::nullopt;
+    };
+    in = parameter("W_in", {spec.width, flow.width});
+    if (spec.gated) {
+        gateBias = bias("b_gate", spec.width);
+        gate = parameter("W_gate", {spec.width, flow.width});
+    }
+    inBias = bias("b_in", spec.width);
+    out = parameter("W_out", {flow.width, spec.width});
+    outBias = bias("b_out", flow.width);
+}
+
+Tensor hiddenLayer(const BlockFlow& flow, const FeedForwardSpec& spec, const FeedForwardWeights& weights, Tensor x) {
+    const auto activated = [&](Tensor by, std::optional<Tensor> bias) {
+        return matmul(x, by, {.bias = bias, .activation = spec.activation, .keepsArgument = flow.mayTrain});
+    };
+    if (!spec.gated) return activated(weights.in, weights.inBias);
+    const bool isSwiglu = spec.activation == Activation::Silu;
+    const Tensor gate =
+        isSwiglu ? matmul(x, weights.gate, {.bias = weights.gateBias}) : activated(weights.gate, weights.gateBias);
+    const Tensor up = matmul(x, weights.in, {.bias = weights.inBias});
+    return isSwiglu ? swiglu(gate, up) : binary(gate, up, Binary::Multiply);
+}
+
+Tensor feedForward(BlockFlow& flow, const FeedForwardSpec& spec, const FeedForwardWeights& weights, Tensor x) {
+    return inChunks(flow, x, spec.chunks, [&](Tensor rows) {
+        return matmul(hiddenLayer(flow, spec, weights, rows), weights.out, {.bias = weights.outBias});
+    });
+}
 
 const Part kReluFeedForward{
     .id = "relu",

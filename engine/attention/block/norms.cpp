@@ -38,8 +38,8 @@ double meanSquare(std::span<const double> row) {
 // Layer norm and RMS norm --------------------------------------------------------------------------------------------
 
 Tensor buildLayerNorm(BlockFlow& flow, PartValues, const std::string& name, Tensor x) {
-    return layerNorm(x, flow.parameter(name + ".w", {flow.width}, kOne), flow.parameter(name + ".b", {flow.width}, {}),
-                     flow.epsilon);
+    const Tensor w = flow.parameter(name + ".w", {flow.width}, kOne);
+    return layerNorm(x, w, flow.parameter(name + ".b", {flow.width}, {}), flow.epsilon);
 }
 Dense referenceLayerNorm(const BlockReference& flow, PartValues, const std::string& name, const Dense& x) {
     const Dense &w = flow.parameters.at(name + ".w"), &b = flow.parameters.at(name + ".b");

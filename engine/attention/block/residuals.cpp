@@ -22,7 +22,7 @@ Dense sumOf(const Dense& a, const Dense& b) {
 
 Tensor joinPreNorm(BlockFlow&, PartValues, const std::string&, Tensor x, const Sublayer& norm,
                    const Sublayer& sublayer) {
-    return add(x, sublayer(norm(x)));
+    return sublayer.onto(x, norm(x));
 }
 Dense referencePreNorm(const BlockReference&, PartValues, const std::string&, const Dense& x,
                        const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) {
@@ -31,7 +31,7 @@ Dense referencePreNorm(const BlockReference&, PartValues, const std::string&, co
 
 Tensor joinPostNorm(BlockFlow&, PartValues, const std::string&, Tensor x, const Sublayer& norm,
                     const Sublayer& sublayer) {
-    return norm(add(x, sublayer(x)));
+    return norm(sublayer.onto(x, x));
 }
 Dense referencePostNorm(const BlockReference&, PartValues, const std::string&, const Dense& x,
                         const ReferenceSublayer& norm, const ReferenceSublayer& sublayer) {
@@ -142,6 +142,8 @@ Dense referenceReversible(const BlockReference& flow, PartValues, const std::str
 }
 
 constexpr BlockHooks kPreNormHooks{.join = joinPreNorm, .joinReference = referencePreNorm};
+constexpr BlockHooks kLayerScaleHooks{.join = joinPreNorm, .joinReference = referencePreNorm, .scalesOutput = true};
+constexpr BlockHooks kParallelHooks{.join = joinPreNorm, .joinReference = referencePreNorm, .isParallel = true};
 constexpr BlockHooks kPostNormHooks{.join = joinPostNorm, .joinReference = referencePostNorm, .isPostNorm = true};
 constexpr BlockHooks kResidualPostNormHooks{.join = joinResidualPostNorm, .joinReference = referenceResidualPostNorm};
 constexpr BlockHooks kNoResidualHooks{.join = joinNoResidual, .joinReference = referenceNoResidual};
@@ -164,6 +166,31 @@ const Part kPreNormResidual{
     .time = "O(T C)",
     .memory = "O(T C)",
     .block = &kPreNormHooks};
+
+const Part kLayerScaleResidual{
+    .id = "layer_scale",
+    .slot = Slot::Residual,
+    .title = "Layer scale, CaiT",
+    .idea = "A learned factor for each feature multiplies what a sublayer adds to the residual stream. The factors "
+            "begin small, so a deep model begins near the identity, and each layer finds how much it should say.",
+    .formula = "y = x + s f(norm(x)), one s for each feature",
+    .source = {"Touvron et al.", 2021, "Going deeper with Image Transformers", "section 2", "arXiv:2103.17239"},
+    .time = "O(T C)",
+    .memory = "O(C) parameters a sublayer",
+    .block = &kLayerScaleHooks};
+
+const Part kParallelResidual{
+    .id = "parallel",
+    .slot = Slot::Residual,
+    .title = "Attention beside feed-forward",
+    .idea = "Attention and feed-forward layer read the same rows, each through a norm of its own, and both results "
+            "are added at once. Large models train faster this way, and lose little. GPT-J and GPT-NeoX are built so.",
+    .formula = "y = x + attention(norm_1(x)) + mlp(norm_2(x))",
+    .source = {"Black et al.", 2022, "GPT-NeoX-20B: An Open-Source Autoregressive Language Model", "section 2.2",
+               "arXiv:2204.06745"},
+    .time = "O(T C)",
+    .memory = "O(T C)",
+    .block = &kParallelHooks};
 
 const Part kPostNormResidual{
     .id = "post_norm",
