@@ -162,11 +162,11 @@ public:
 
 /// @return whether the pattern is computed only for display, and the device never multiplies values with it
 bool isEffective(const AttentionSpec& spec) {
-    return spec.part(Slot::Mixer).replacesAttention || !spec.part(Slot::Normaliser).usesScores;
+    return spec.part(Slot::Mixer).mix.replacesAttention || !spec.part(Slot::Normaliser).mix.usesScores;
 }
 QString patternNote(const AttentionSpec& spec) {
     if (!isEffective(spec)) return Text::tr("attention weights");
-    if (spec.part(Slot::Normaliser).approximatesSoftmax)
+    if (spec.part(Slot::Normaliser).mix.approximatesSoftmax)
         return Text::tr("approximates softmax; computed only for display");
     return Text::tr("computed only for display");
 }

@@ -41,7 +41,7 @@ public:
                    "open a model that continues texts");
         for (int layer = 0; layer < info.layers; ++layer)
             if (const AttentionSpec& spec = model.attentionOf(layer).spec;
-                spec.blockPart(Slot::Norm) || spec.part(Slot::Mixer).mixesStream)
+                spec.blockPart(Slot::Norm) || spec.part(Slot::Mixer).mix.mixesStream)
                 refuse("circuits need queries, keys and a layer norm or RMS norm",
                        "open a model with standard attention");
     }

@@ -1,15 +1,7 @@
 #include "engine/attention/catalogue.h"
 
-#include "engine/attention/block/blocks.h"
-#include "engine/attention/heads/heads.h"
 #include "engine/attention/mask/catalogue.h"
-#include "engine/attention/memory/memories.h"
-#include "engine/attention/mixer/mixers.h"
-#include "engine/attention/normaliser/normalisers.h"
-#include "engine/attention/output/outputs.h"
-#include "engine/attention/position/positions.h"
-#include "engine/attention/projections/projections.h"
-#include "engine/attention/score/scores.h"
+#include "engine/attention/parts.h"
 #include "engine/core/error.h"
 #include "engine/core/nearest_names.h"
 

@@ -3,8 +3,8 @@
 #include "engine/attention/catalogue.h"
 #include "engine/attention/execution.h"
 #include "engine/attention/head_counts.h"
-#include "engine/attention/heads/heads.h"
 #include "engine/attention/part.h"
+#include "engine/attention/parts.h"
 #include "engine/core/bit_row.h"
 #include "engine/core/error.h"
 
@@ -20,7 +20,7 @@ namespace {
 const Part* relativeWithoutScores() {
     const auto parts = partCatalogue();
     const auto found = std::ranges::find_if(parts, [](const Part* part) {
-        return part->slot == Slot::Position && part->isRelative && !part->actsOnScores;
+        return part->slot == Slot::Position && part->position.isRelative && !part->actsOnScores;
     });
     return found == parts.end() ? nullptr : *found;
 }
@@ -35,7 +35,7 @@ public:
         const Part &score = spec_.part(Slot::Score), &memory = spec_.part(Slot::Memory),
                    &mixer = spec_.part(Slot::Mixer);
         const Part &output = spec_.part(Slot::Output), &projections = spec_.part(Slot::Projections);
-        const bool isAttention = !mixer.replacesAttention;
+        const bool isAttention = !mixer.mix.replacesAttention;
         const Part& core = isAttention ? spec_.part(Slot::Normaliser) : mixer;
 
         const HeadCounts counts = headCounts(spec_);
@@ -59,13 +59,13 @@ public:
                 });
         }
 
-        if (core.needsSharedQueryKey && !heads.sharesQueryKey)
+        if (core.mix.needsSharedQueryKey && !heads.sharesQueryKey)
             add(fmt::format("{} hashes vectors that are both query and key, but {} has separate ones", core.title,
                             heads.title),
                 [&](AttentionSpec& nearest) {
                     nearest.put(Slot::Heads, kSharedQueryKey.id, {static_cast<double>(counts.heads)});
                 });
-        if (!core.usesScores) {
+        if (!core.mix.usesScores) {
             const auto needsScores = [&](const Part& part, const std::function<void(AttentionSpec&)>& mend) {
                 add(fmt::format("{} needs a score for every pair of tokens, but {} computes none", part.title,
                                 core.title),
@@ -82,7 +82,7 @@ public:
             if (!isDefault(Slot::Score)) needsScores(score, [](AttentionSpec& nearest) { nearest.reset(Slot::Score); });
             if (projections.actsOnScores)
                 needsScores(projections, [](AttentionSpec& nearest) { nearest.reset(Slot::Projections); });
-            if (heads.actsOnScores && !(core.needsSharedQueryKey && heads.sharesQueryKey))
+            if (heads.actsOnScores && !(core.mix.needsSharedQueryKey && heads.sharesQueryKey))
                 needsScores(heads, [&](AttentionSpec& nearest) { setHeads(nearest, {counts.heads, counts.heads}); });
             if (!memory.hooks.empty()) needsScores(memory, [](AttentionSpec& nearest) { nearest.reset(Slot::Memory); });
             for (const auto& term : spec_.mask.contentTerms()) {
@@ -97,7 +97,7 @@ public:
                     [](AttentionSpec& nearest) { nearest.reset(Slot::Normaliser); });
         }
 
-        if (mixer.mixesStream) checkStream(mixer);
+        if (mixer.mix.mixesStream) checkStream(mixer);
         if (!projections.hooks.empty() && (heads.sharesQueryKey || !memory.hooks.empty()))
             add(fmt::format("{} gives global tokens keys of their own, but {}", projections.title,
                             heads.sharesQueryKey ? fmt::format("with {} every key is made of its query", heads.title)
@@ -186,15 +186,16 @@ private:
         const std::optional<MaskSight> shown = sight(spec_.mask);
         const bool isFull = shown == MaskSight::All,
                    looksAhead = shown == MaskSight::Ahead || (isFull && use_.keys > 1);
-        if (core.masks == MaskSupport::FullOnly) {
+        if (core.mix.masks == MaskSupport::FullOnly) {
             if (use_.isCausalTask || !isFull) {
-                const bool becomesCausal = core.causalForm && (use_.isCausalTask || shown == MaskSight::Past);
-                const std::string why = core.causalForm ? fmt::format("; {}, can be causal", core.causalForm->title)
-                                                        : ", so nothing can be hidden from a position";
+                const bool becomesCausal = core.mix.causalForm && (use_.isCausalTask || shown == MaskSight::Past);
+                const std::string why = core.mix.causalForm
+                                            ? fmt::format("; {}, can be causal", core.mix.causalForm->title)
+                                            : ", so nothing can be hidden from a position";
                 std::function<void(AttentionSpec&)> mend;
                 if (becomesCausal)
                     mend = [&](AttentionSpec& nearest) {
-                        nearest.set(core.slot, core.causalForm->id);
+                        nearest.set(core.slot, core.mix.causalForm->id);
                         nearest.mask = MaskExpression::causal();
                     };
                 else if (!use_.isCausalTask)
@@ -203,14 +204,14 @@ private:
             }
             return;
         }
-        if (core.masks == MaskSupport::CausalOnly) {
+        if (core.mix.masks == MaskSupport::CausalOnly) {
             if (use_.keys > 1 && shown != MaskSight::Past)
                 add(fmt::format("{} reads the tokens one after another, so it needs the mask causal instead of {}",
                                 core.title, spec_.mask.text()),
                     [](AttentionSpec& nearest) { nearest.mask = MaskExpression::causal(); });
             return;
         }
-        if (core.masks == MaskSupport::FullOrCausal && !isFull && shown != MaskSight::Past)
+        if (core.mix.masks == MaskSupport::FullOrCausal && !isFull && shown != MaskSight::Past)
             add(fmt::format("{} can work with a full or a causal mask but not with {}", core.title, spec_.mask.text()),
                 [&](AttentionSpec& nearest) {
                     nearest.mask = looksAhead && !use_.isCausalTask ? MaskExpression() : MaskExpression::causal();

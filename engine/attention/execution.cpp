@@ -44,10 +44,10 @@ bool hasOwnKeys(const AttentionSpec& spec) { return !spec.part(Slot::Projections
 /// The rule of a softmax of q.k that sees all keys, or the last ones before the query; nothing if a spec is another.
 std::optional<AttentionRule> softmaxRule(const AttentionSpec& spec, const MaskSize& size, int64_t headWidth) {
     const Part& score = spec.part(Slot::Score);
-    if (spec.part(Slot::Mixer).replacesAttention || !spec.part(Slot::Normaliser).isSoftmax || !score.dotScale ||
-        hasHooks(spec, Stage::Mask) || hasHooks(spec, Stage::Weights) || hasOwnKeys(spec))
+    if (spec.part(Slot::Mixer).mix.replacesAttention || !spec.part(Slot::Normaliser).mix.isSoftmax ||
+        !score.score.dotScale || hasHooks(spec, Stage::Mask) || hasHooks(spec, Stage::Weights) || hasOwnKeys(spec))
         return {};
-    AttentionRule rule{.scale = score.dotScale(spec.values(Slot::Score), headWidth)};
+    AttentionRule rule{.scale = score.score.dotScale(spec.values(Slot::Score), headWidth)};
     if (const auto window = windowOf(spec.mask, size)) {
         rule.window = *window;
         return rule;
@@ -79,7 +79,7 @@ bool hasHooks(const AttentionSpec& spec, Stage stage) {
 
 std::optional<AttentionRule> kernelRule(const AttentionSpec& spec, int64_t length, int64_t headWidth, int layer) {
     if (hasHooks(spec, Stage::Bias)) return {};
-    if (hasHooks(spec, Stage::QueriesKeys) && !spec.part(Slot::Position).rotation) return {};
+    if (hasHooks(spec, Stage::QueriesKeys) && !spec.part(Slot::Position).position.rotation) return {};
     return softmaxRule(spec, sizeOf(spec, length, layer), headWidth);
 }
 
@@ -89,9 +89,9 @@ bool isBare(const AttentionSpec& spec) {
 }
 
 bool isFused(const AttentionSpec& spec) {
-    if (spec.part(Slot::Mixer).replacesAttention) return false;
+    if (spec.part(Slot::Mixer).mix.replacesAttention) return false;
     // Vectors by label are added to keys, which other scores than products change before they meet the queries.
-    if (spec.part(Slot::Position).labelsCells && !spec.part(Slot::Score).dotScale) return false;
+    if (spec.part(Slot::Position).position.labelsCells && !spec.part(Slot::Score).score.dotScale) return false;
     bool isPossible = true;
     const auto require = [&](bool holds) { isPossible = isPossible && holds; };
     for (const Stage stage : {Stage::Scores, Stage::Bias, Stage::Mask, Stage::Normalise})
@@ -107,11 +107,11 @@ std::string_view nameOf(StepKind kind) {
 
 const Part& coreOf(const AttentionSpec& spec) {
     const Part& mixer = spec.part(Slot::Mixer);
-    return mixer.replacesAttention ? mixer : spec.part(Slot::Normaliser);
+    return mixer.mix.replacesAttention ? mixer : spec.part(Slot::Normaliser);
 }
 
 bool looksAhead(const AttentionSpec& spec, int64_t context, int layer) {
-    if (coreOf(spec).masks == MaskSupport::FullOnly) return true;
+    if (coreOf(spec).mix.masks == MaskSupport::FullOnly) return true;
     const MaskSize size = sizeOf(spec, context, layer);
     const MaskSight shown = spec.mask.sight(size);
     const bool isAhead = shown == MaskSight::Ahead || (shown == MaskSight::All && context > 1);
@@ -121,7 +121,7 @@ bool looksAhead(const AttentionSpec& spec, int64_t context, int layer) {
 
 StepExecution stepExecution(const AttentionSpec& spec, int64_t context, int64_t headWidth, int layer) {
     const Part& core = coreOf(spec);
-    if (core.masks == MaskSupport::FullOnly)
+    if (core.mix.masks == MaskSupport::FullOnly)
         return {.reason = fmt::format("every position contributes to every result of {}", core.title)};
     std::vector<const Part*> chosen{&core};
     for (const auto& term : spec.mask.contentTerms()) chosen.push_back(term.part);
@@ -131,10 +131,10 @@ StepExecution stepExecution(const AttentionSpec& spec, int64_t context, int64_t 
             return {.reason = fmt::format("with {}, later tokens decide what earlier ones see", part->title)};
     if (looksAhead(spec, context, layer))
         return {.reason = fmt::format("the mask {} shows tokens that come later", spec.mask.text())};
-    if (core.keepsState) return {.kind = StepKind::State};
+    if (core.mix.keepsState) return {.kind = StepKind::State};
     if (const auto rule = kernelRule(spec, context, headWidth, layer)) return {.kind = StepKind::Kernel, .rule = rule};
     StepExecution found{.kind = StepKind::Cache};
-    if (isFused(spec) && !spec.part(Slot::Position).labelsCells)
+    if (isFused(spec) && !spec.part(Slot::Position).position.labelsCells)
         found.rule = softmaxRule(spec, sizeOf(spec, context, layer), headWidth);
     return found;
 }

@@ -25,7 +25,7 @@ namespace {
 using namespace terms;
 
 bool formsScores(const AttentionSpec& spec) {
-    return !spec.part(Slot::Mixer).replacesAttention && spec.part(Slot::Normaliser).usesScores;
+    return !spec.part(Slot::Mixer).mix.replacesAttention && spec.part(Slot::Normaliser).mix.usesScores;
 }
 
 /// The name of a constant of a mask. While a model trains, narrower windows share a store with those of full width.

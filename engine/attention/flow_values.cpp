@@ -30,7 +30,7 @@ bool isAhead(MaskSight shown, int64_t keys) {
 }
 double scaleOf(const AttentionSpec& spec, int64_t width) {
     const Part& score = spec.part(Slot::Score);
-    return score.dotScale ? score.dotScale(spec.values(Slot::Score), width) : 1;
+    return score.score.dotScale ? score.score.dotScale(spec.values(Slot::Score), width) : 1;
 }
 
 } // namespace

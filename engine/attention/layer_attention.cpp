@@ -7,7 +7,7 @@
 namespace attn {
 
 double LayerAttention::scoreScale() const {
-    const auto scale = spec.part(Slot::Score).dotScale;
+    const auto scale = spec.part(Slot::Score).score.dotScale;
     return scale ? scale(spec.values(Slot::Score), headWidth) : 1 / std::sqrt(static_cast<double>(headWidth));
 }
 

@@ -37,6 +37,7 @@ struct MaskBand {
 };
 
 class DependencyTree;
+struct Part;
 struct AttentionFlow;
 struct BlockHooks;
 struct FusedScores;
@@ -71,6 +72,61 @@ struct PartProblem {
     std::vector<double> list{}; ///< of a part that takes one
 };
 
+/// What only masks have. Those that depend on the content have none of the functions.
+struct MaskTraits {
+    /// Sets the bits of the keys that one query sees in a row where none is set.
+    /// @throws Error if the mask has no meaning for the call's size
+    void (*row)(const MaskCall& call, int64_t query, BitRow& row) = nullptr;
+    /// The table that `row` reads, computed once for the values. @throws Error if the values do not fit together
+    std::vector<int64_t> (*prepare)(PartValues values) = nullptr;
+    /// The band around every query that the mask shows, whatever the size; null for others.
+    MaskBand (*band)(PartValues values) = nullptr;
+    /// The parameter that says how wide the window is; empty for masks without one.
+    std::string_view windowWidth{};
+    /// The number of the last `params` that a term may omit. They then have their initial values.
+    size_t optionalParams = 0;
+};
+
+/// What only positions have.
+struct PositionTraits {
+    bool isRelative = false;       ///< scores depend on the distance of query and key
+    bool fitsWindow = false;       ///< "rows" and "cols" are those of the window that the tokens lie in
+    bool namesSegments = false;    ///< "g" and "n" are the number and the length of a text's segments
+    bool labelsCells = false;      ///< adds a vector by label to each key, which the block-sparse kernel reads
+    bool multipliesScores = false; ///< what it does to scores is not a sum of terms
+    DependencyTree (*tree)(PartValues values) = nullptr; ///< of those in a tree over the tokens: the tree
+    /// The parameter [2 R + 1, D]. The row of the distance, up to R, is added to each value. Empty: none is.
+    std::string_view addedToValues{};
+    /// Of those that only rotate queries and keys: the rotation; null for others.
+    Rotation (*rotation)(PartValues values, int64_t headWidth) = nullptr;
+};
+
+/// What only scores have.
+struct ScoreTraits {
+    /// Of scores that are q.k times a factor: the factor for a head width; null for other scores.
+    double (*dotScale)(PartValues values, int64_t headWidth) = nullptr;
+};
+
+/// What only normalisers and mixers have, which mix the rows.
+struct MixTraits {
+    MaskSupport masks = MaskSupport::Any;
+    /// Of those that support few masks: the part of the same slot that does the same under a causal mask; null if there
+    /// is none.
+    const Part* causalForm = nullptr;
+    bool usesScores = true;           ///< false where q and k meet in another way than score and bias
+    bool isSoftmax = false;           ///< weights are the softmax of the scores
+    bool approximatesSoftmax = false; ///< on average
+    bool replacesAttention = false;   ///< of mixers: no pattern mixes the values
+    bool mixesStream = false;         ///< of mixers: acts on the rows of the stream, without projections and heads
+    bool ignoresZeroRows = false;     ///< without scores: rows of zeros change no other row
+    bool keepsState = false;          ///< under a causal mask, a running state replaces the keys
+    bool needsSharedQueryKey = false; ///< works only on queries that are also keys
+    /// Of those in which a query meets only some of the keys that the mask shows: the number of pairs in a head. If the
+    /// content chooses them, this is the largest number, or about the number under a causal mask. Null: all pairs that
+    /// the mask shows.
+    double (*pairs)(PartValues values, int64_t tokens, bool isCausal) = nullptr;
+};
+
 /// One mechanism of the literature that combines with others: a value. It is in the interface, in the listings and in
 /// the tests by being in the catalogue.
 struct Part {
@@ -89,68 +145,31 @@ struct Part {
     std::string_view whole{};
     std::vector<Hook> hooks{};
 
+    MaskTraits mask{};
+    PositionTraits position{};
+    ScoreTraits score{};
+    MixTraits mix{};
     /// The functions of a part of the block around the attention, for the slots from Norm on.
     const BlockHooks* block = nullptr;
 
-    /// For masks: sets the bits of the keys that one query sees in a row where none is set. Masks that depend on the
-    /// content have none. @throws Error if the mask has no meaning for the call's size
-    void (*maskRow)(const MaskCall& call, int64_t query, BitRow& row) = nullptr;
-    /// The table that maskRow reads, computed once for the values. @throws Error if the values do not fit together
-    std::vector<int64_t> (*prepareMask)(PartValues values) = nullptr;
-    /// For masks that show a band around every query, whatever the size; null for others.
-    MaskBand (*maskBand)(PartValues values) = nullptr;
-    /// For masks with a window: the parameter that says how wide it is; empty for others.
-    std::string_view windowWidth{};
-    /// For masks: the number of the last `params` that a term may omit. They then have their initial values.
-    size_t optionalParams = 0;
     /// The last of `params` describes the members of a list of any length from 1.
     bool takesList = false;
     std::span<const double> initialList{}; ///< the list to begin with
-
-    MaskSupport masks = MaskSupport::Any; ///< for scores, normalisers, memories and mixers
-    /// For normalisers and mixers that support few masks: the part of the same slot that does the same under a causal
-    /// mask; null if there is none.
-    const Part* causalForm = nullptr;
     /// Checks the values for a head width. @return nothing if they work
     std::optional<PartProblem> (*checkValues)(PartValues values, int64_t headWidth) = nullptr;
 
-    bool sharesQueryKey = false;      ///< of heads: keys are made of the queries and have no projection of their own
-    bool needsSharedQueryKey = false; ///< of normalisers: works only on queries that are also keys
-    bool isRelative = false;          ///< of positions: scores depend on the distance of query and key
-    bool knowsGrid = false;           ///< of masks and positions: "leading" is the number of tokens before the patches
-    bool fitsWindow = false;    ///< of positions: "rows" and "cols" are those of the window that the tokens lie in
-    bool namesSegments = false; ///< of positions: "g" and "n" are the number and the length of a text's segments
-    DependencyTree (*tree)(PartValues values) = nullptr; ///< of positions in a tree over the tokens: the tree
-    bool labelsCells = false; ///< of positions: adds a vector by label to each key, which the block-sparse kernel reads
-    bool multipliesScores = false; ///< of positions: what it does to scores is not a sum of terms
-    /// For positions: the parameter [2 R + 1, D]. The row of the distance, up to R, is added to each value.
-    std::string_view addedToValues{};
-    /// For positions that only rotate queries and keys: the rotation; null for others.
-    Rotation (*rotation)(PartValues values, int64_t headWidth) = nullptr;
-    /// For scores that are q.k times a factor: the factor for a head width; null for other scores.
-    double (*dotScale)(PartValues values, int64_t headWidth) = nullptr;
-    bool usesScores = true;           ///< of normalisers: false where q and k meet in another way than score and bias
-    bool isSoftmax = false;           ///< of normalisers: weights are the softmax of the scores
-    bool approximatesSoftmax = false; ///< of normalisers: on average
-    bool replacesAttention = false;   ///< of mixers: no pattern mixes the values
-    bool mixesStream = false;         ///< of mixers: acts on the rows of the stream, without projections and heads
-    bool ignoresZeroRows = false;     ///< of normalisers and mixers without scores: rows of zeros change no other row
-    bool actsOnScores = false;        ///< of positions, heads and projections: needs a normaliser that uses scores
-    bool stopsStates = false;         ///< of memories: reads keys and values of states through which nothing is learned
-    bool needsPattern = false;        ///< reads the weights of single keys
-    bool mixesHeads = false;          ///< cannot be fused into a kernel that works head by head
-    bool needsEqualLengths = false;   ///< self-attention only: S = T
-    bool isRandom = false;            ///< draws from a seed among its values
-    bool keepsState = false; ///< of normalisers and mixers: under a causal mask, a running state replaces the keys
-    /// For masks and normalisers: later tokens change which keys a query sees.
-    bool readsLaterRows = false;
-    /// For normalisers and mixers in which a query meets only some of the keys that the mask shows: the number of pairs
-    /// in a head. If the content chooses them, this is the largest number, or about the number under a causal mask.
-    /// Null: all pairs that the mask shows.
-    double (*pairs)(PartValues values, int64_t tokens, bool isCausal) = nullptr;
+    bool sharesQueryKey = false;    ///< of heads: keys are made of the queries and have no projection of their own
+    bool knowsGrid = false;         ///< "leading" is the number of tokens before the patches of a picture
+    bool actsOnScores = false;      ///< of positions, heads and projections: needs a normaliser that uses scores
+    bool stopsStates = false;       ///< of memories: reads keys and values of states through which nothing is learned
+    bool needsPattern = false;      ///< reads the weights of single keys
+    bool mixesHeads = false;        ///< cannot be fused into a kernel that works head by head
+    bool needsEqualLengths = false; ///< self-attention only: S = T
+    bool isRandom = false;          ///< draws from a seed among its values
+    bool readsLaterRows = false;    ///< later tokens change which keys a query sees
 };
 
-/// Part::pairs of a part in which no query meets a single key.
+/// MixTraits::pairs of a part in which no query meets a single key.
 inline double noPairs(PartValues, int64_t, bool) { return 0; }
 
 } // namespace attn

@@ -146,7 +146,7 @@ private:
         const int64_t length = flow_.isStep() ? site_.cacheCapacity : std::max(flow_.queries, flow_.keys);
         auto rule = kernelRule(layer_.spec, length, flow_.width, static_cast<int>(flow_.layer));
         if (!rule) return {};
-        if (site_.positions == 0 && (rule->causal || part(Slot::Position).rotation)) return {};
+        if (site_.positions == 0 && (rule->causal || part(Slot::Position).position.rotation)) return {};
         rule->sequence = site_.sequence;
         if (site_.isPadded) rule->causal = true;
         if (site_.reach != 0 && std::exchange(rule->window, site_.reach) != 0) return {}; // it has one already
@@ -199,7 +199,7 @@ private:
         const int64_t H = flow_.heads, G = flow_.groups;
         Tensor q = projected("Q", H, "hook_q", "THD"), k = projected("K", G, "hook_k", keyAxes());
         const Tensor v = projected("V", G, "hook_v", keyAxes());
-        if (const auto rotationOf = part(Slot::Position).rotation) {
+        if (const auto rotationOf = part(Slot::Position).position.rotation) {
             const Rotation rotation = rotationOf(layer_.spec.values(Slot::Position), flow_.width);
             const Rotated turned = rotary(q, k, rotaryTable(rotation), site_.queryPosition, rotation.isInterleaved);
             q = graph_.probe(turned.q, name("hook_rot_q"), "THD");
@@ -302,10 +302,10 @@ private:
 
     /// Hides padding, which lies before every position, in the scores, or makes it zeros for what forms none.
     void hidePadding() {
-        if (coreOf(layer_.spec).masks == MaskSupport::CausalOnly) return; // padding follows what it must not change
+        if (coreOf(layer_.spec).mix.masks == MaskSupport::CausalOnly) return; // padding follows what it must not change
         const Tensor exists = binary(fill(graph_, {1}, -1), toReal(site_.keyPosition), Binary::Less);
         const int64_t B = flow_.batch, T = flow_.queries, S = flow_.keys;
-        if (!coreOf(layer_.spec).ignoresZeroRows) {
+        if (!coreOf(layer_.spec).mix.ignoresZeroRows) {
             flow_.sequenceMask = broadcast(reshape(exists, {B, 1, 1, S}), {B, 1, T, S});
             return;
         }

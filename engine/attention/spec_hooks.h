@@ -12,7 +12,7 @@ template <class Run> void forHooks(const AttentionSpec& spec, Stage stage, Run&&
             if (hook.stage == stage) run(hook, values);
     };
     for (const Slot slot : kSpecSlots)
-        if (slot != Slot::Normaliser || !spec.part(Slot::Mixer).replacesAttention)
+        if (slot != Slot::Normaliser || !spec.part(Slot::Mixer).mix.replacesAttention)
             of(spec.part(slot), spec.values(slot));
     if (stage == Stage::Mask)
         for (const auto& term : spec.mask.contentTerms()) of(*term.part, {term.part->params, term.values});

@@ -42,14 +42,14 @@ double dotOf(std::span<const float> a, std::span<const float> b) {
 /// Why the arithmetic of a cell of this attention cannot be shown; empty if it can.
 std::string whyNotExplained(const AttentionSpec& spec) {
     const auto title = [&](Slot slot) { return spec.part(slot).title; };
-    if (spec.part(Slot::Mixer).replacesAttention)
+    if (spec.part(Slot::Mixer).mix.replacesAttention)
         return fmt::format("{} replaces attention: no query has a score with a key.", title(Slot::Mixer));
-    if (!spec.part(Slot::Normaliser).isSoftmax)
+    if (!spec.part(Slot::Normaliser).mix.isSoftmax)
         return fmt::format("The weights of {} are not a softmax of scores, so a cell's score does not give its weight.",
                            title(Slot::Normaliser));
-    if (!spec.part(Slot::Score).dotScale)
+    if (!spec.part(Slot::Score).score.dotScale)
         return fmt::format("The score of {} is not a sum of products of query and key features.", title(Slot::Score));
-    if (spec.part(Slot::Position).multipliesScores)
+    if (spec.part(Slot::Position).position.multipliesScores)
         return fmt::format("{} multiplies the scores instead of adding to them.", title(Slot::Position));
     if (spec.part(Slot::Heads).mixesHeads)
         return fmt::format("{}: every weight mixes the scores of all heads.", title(Slot::Heads));
@@ -189,7 +189,7 @@ void CellExplainer::explain(CellExplanation& cell) const {
     cell.isMasked = rows.isMasked[at];
     if (cell.isMasked) cell.maskReason = maskReason(cell);
     weigh(cell, scores);
-    if (const auto table = spec.part(Slot::Position).addedToValues; !table.empty()) {
+    if (const auto table = spec.part(Slot::Position).position.addedToValues; !table.empty()) {
         const std::string name = parameterName(model_.store(), model_.info().structure, cell.site, table);
         const std::vector<float> added = model_.store().read(name);
         const int64_t reach = (model_.store().entry(name).shape[0] - 1) / 2,

@@ -36,8 +36,8 @@ template <class Source> ModelInfo described(const Source& source, ModelStructure
 std::string positionsOf(const DecoderConfig& config) {
     const LayerAttention& first = config.layers.front();
     const Part& part = first.spec.part(Slot::Position);
-    if (part.rotation) {
-        const Rotation rotation = part.rotation(first.spec.values(Slot::Position), first.headWidth);
+    if (part.position.rotation) {
+        const Rotation rotation = part.position.rotation(first.spec.values(Slot::Position), first.headWidth);
         return fmt::format("rotary, {}, {} of {} features", rotation.isInterleaved ? "interleaved" : "half-split",
                            rotation.frequencies.size() * 2, first.headWidth);
     }

@@ -77,8 +77,8 @@ std::string partsOf(const std::vector<LayerAttention>& layers) {
         const AttentionSpec& spec = layers[layer].spec;
         const Part& part = spec.part(Slot::Position);
         const PartValues values = spec.values(Slot::Position);
-        if (part.rotation) {
-            const Rotation rotation = part.rotation(values, layers[layer].headWidth);
+        if (part.position.rotation) {
+            const Rotation rotation = part.position.rotation(values, layers[layer].headWidth);
             std::string text = fmt::format("rotary, {} of {} features, base {}", rotation.frequencies.size() * 2,
                                            layers[layer].headWidth, values.real("base"));
             if (values.real("stretch") != 1) text += fmt::format(", angles divided by {}", values.real("stretch"));

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/attention/block/block_flow.h"
-#include "engine/attention/block/blocks.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/site_attention.h"
 
 #include <span>

@@ -377,10 +377,10 @@ std::optional<AttentionRule> bareRule(const DecoderConfig& config, size_t layer)
 /// Whether every query sees every key, by a softmax whose only other term depends on their distance.
 bool seesAllByDistance(const AttentionSpec& spec) {
     const Part& position = spec.part(Slot::Position);
-    return isBare(spec) && spec.mask == MaskExpression() && spec.part(Slot::Normaliser).isSoftmax &&
-           spec.part(Slot::Score).dotScale && !spec.part(Slot::Mixer).replacesAttention &&
-           spec.part(Slot::Memory).hooks.empty() && position.isRelative && position.actsOnScores &&
-           position.addedToValues.empty();
+    return isBare(spec) && spec.mask == MaskExpression() && spec.part(Slot::Normaliser).mix.isSoftmax &&
+           spec.part(Slot::Score).score.dotScale && !spec.part(Slot::Mixer).mix.replacesAttention &&
+           spec.part(Slot::Memory).hooks.empty() && position.position.isRelative && position.actsOnScores &&
+           position.position.addedToValues.empty();
 }
 
 } // namespace
@@ -402,7 +402,7 @@ bool isEncoder(const DecoderConfig& config) {
 const AttentionSpec* treeSpec(const DecoderConfig& config) {
     const AttentionSpec* found = nullptr;
     for (const LayerAttention& layer : config.layers) {
-        if (!layer.spec.part(Slot::Position).tree) continue;
+        if (!layer.spec.part(Slot::Position).position.tree) continue;
         if (found && treeOfText(*found, {}) != treeOfText(layer.spec, {})) return nullptr;
         found = found ? found : &layer.spec;
     }

@@ -34,7 +34,7 @@ std::string layerProblem(const AttentionSpec& spec, const LayerAttention& layer,
                                spec.mask.text());
         if (spec.part(Slot::Heads).sharesQueryKey)
             return "cross-attention cannot make keys of its queries, because they come from another sequence";
-        if (!spec.part(Slot::Normaliser).isSoftmax)
+        if (!spec.part(Slot::Normaliser).mix.isSoftmax)
             return fmt::format("cross-attention needs softmax; {} works within one sequence",
                                spec.title(Slot::Normaliser));
     }
@@ -42,7 +42,7 @@ std::string layerProblem(const AttentionSpec& spec, const LayerAttention& layer,
         .isCausalTask = kind == "decoder", .isCross = isCross, .headWidth = layer.headWidth, .layer = index};
     if (const auto problems = check(spec, use); !problems.empty()) return problems.front().sentence;
     const Part& core = coreOf(spec);
-    if (kind == "encoder" && !core.usesScores && !core.ignoresZeroRows)
+    if (kind == "encoder" && !core.mix.usesScores && !core.mix.ignoresZeroRows)
         return fmt::format("{} computes no scores that could hide the padding of short texts", core.title);
     return {};
 }

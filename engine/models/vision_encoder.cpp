@@ -115,7 +115,7 @@ private:
             if (static_cast<size_t>(layer) >= config.windows.size() ||
                 config.windows[static_cast<size_t>(layer)].size == 0)
                 continue;
-            if (!attention.spec.part(Slot::Position).fitsWindow) continue;
+            if (!attention.spec.part(Slot::Position).position.fitsWindow) continue;
             const ImageSize grid = config.gridOf(layer); // a grid smaller than the window is one window
             const int64_t side = std::min({config.windows[static_cast<size_t>(layer)].size, grid.height, grid.width});
             for (const char* extent : {"rows", "cols"})

@@ -43,9 +43,9 @@ AttentionCost attentionCost(const AttentionSpec& spec, const AttentionSizes& siz
     }
     for (const PlannedOp& op : plan->ops) cost.operations += operationsOf(*plan, op);
     const Part& core = coreOf(spec);
-    cost.pairs = core.pairs ? core.pairs(spec.values(core.slot), sizes.queries, built.flow.isCausal()) *
-                                  static_cast<double>(built.flow.heads)
-                            : shownCells(spec, sizes, built.flow.heads);
+    cost.pairs = core.mix.pairs ? core.mix.pairs(spec.values(core.slot), sizes.queries, built.flow.isCausal()) *
+                                      static_cast<double>(built.flow.heads)
+                                : shownCells(spec, sizes, built.flow.heads);
     return cost;
 }
 

@@ -1,6 +1,6 @@
 #include "engine/playground/feature_error.h"
 
-#include "engine/attention/normaliser/normalisers.h"
+#include "engine/attention/parts.h"
 #include "engine/core/error.h"
 #include "engine/playground/playground_input.h"
 
@@ -15,7 +15,7 @@ namespace {
 /// The attention that the random features of a composition approximate.
 AttentionSpec approximated(AttentionSpec spec) {
     const Part& part = spec.part(Slot::Normaliser);
-    if (!part.approximatesSoftmax)
+    if (!part.mix.approximatesSoftmax)
         throw Error({.what = fmt::format("{} approximates no softmax", part.title),
                      .where = spec.text(),
                      .hint = "choose FAVOR+ or random feature attention"});

@@ -47,7 +47,7 @@ std::string_view growthRemark(const Part& part) {
     for (const auto& [slot, id, sentence] : kRemarks)
         if (slot == part.slot && id == part.id) return sentence;
     const AttentionSpec spec = specOfPart(part);
-    if (isOfBlock(part) || isFused(spec) || !coreOf(spec).usesScores) return {};
+    if (isOfBlock(part) || isFused(spec) || !coreOf(spec).mix.usesScores) return {};
     return "The scores of all pairs lie in memory. Once they outgrow the caches of a processor, time grows faster than "
            "the number of operations.";
 }

@@ -209,7 +209,8 @@ PositionPictures positionPictures(const PositionQuery& query) {
                               .factor = {},
                               .slopes = {},
                               .similarity = {}};
-    if (const auto tree = query.spec.part(Slot::Position).tree) pictures.tree = tree(query.spec.values(Slot::Position));
+    if (const auto tree = query.spec.part(Slot::Position).position.tree)
+        pictures.tree = tree(query.spec.values(Slot::Position));
     if (lab.acts(Stage::Inputs)) {
         ReferenceFlow flow = lab.flow();
         lab.run(flow, Slot::Position, Stage::Inputs);

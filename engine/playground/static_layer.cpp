@@ -1,7 +1,7 @@
 #include "engine/playground/static_layer.h"
 
 #include "engine/attention/head_counts.h"
-#include "engine/attention/score/scores.h"
+#include "engine/attention/parts.h"
 
 namespace attn {
 

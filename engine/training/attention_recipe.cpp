@@ -56,8 +56,8 @@ Recipe suggestedRecipe(const AttentionSpec& spec, std::optional<Slot> slot) {
     const bool isOfPixels = knowsGrid(spec) && !isAhead && spec.mask != MaskExpression::causal();
     const bool isOfPicture = knowsGrid(spec) && !isOfPixels;
     const bool isEncoder = !isOfPicture && isAhead;
-    const bool hasSegments = isEncoder && spec.part(Slot::Position).namesSegments;
-    const bool hasTree = isEncoder && spec.part(Slot::Position).tree;
+    const bool hasSegments = isEncoder && spec.part(Slot::Position).position.namesSegments;
+    const bool hasTree = isEncoder && spec.part(Slot::Position).position.tree;
     Recipe recipe = suggestedRecipe(taskNamed(isOfPicture            ? "shapes"
                                               : isOfPixels           ? "pixels"
                                               : hasSegments          ? "cpc"

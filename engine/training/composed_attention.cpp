@@ -173,8 +173,8 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
                                            .layer = static_cast<int>(layer)});
         if (problems.empty() && showsNothing(spec.mask, static_cast<int>(layer)))
             return AttentionProblem{fmt::format("the mask {} shows nothing to any token", spec.mask.text()), {}};
-        if (const Part& core = coreOf(spec); isEncoderOfText && problems.empty() && !core.usesScores &&
-                                             !core.ignoresZeroRows && looksAhead(spec, AttentionUse().queries))
+        if (const Part& core = coreOf(spec); isEncoderOfText && problems.empty() && !core.mix.usesScores &&
+                                             !core.mix.ignoresZeroRows && looksAhead(spec, AttentionUse().queries))
             return AttentionProblem{
                 fmt::format("{} computes no scores that could hide the padding of short texts", core.title), {}};
         if (problems.empty()) continue;

@@ -21,7 +21,7 @@ std::optional<SegmentProblem> segmentProblem(std::span<const LayerAttention> lay
     for (BitRow& row : seen) row.reset(context);
     for (size_t layer = 0; layer < layers.size(); ++layer) {
         AttentionSpec alone = layers[layer].spec;
-        if (const Part& position = alone.part(Slot::Position); position.namesSegments) {
+        if (const Part& position = alone.part(Slot::Position); position.position.namesSegments) {
             const PartValues values = alone.values(Slot::Position);
             const Segments named{.count = values.integer("g"), .length = values.integer("n")};
             if (named != segments)

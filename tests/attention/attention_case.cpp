@@ -1,7 +1,8 @@
 #include "tests/attention/attention_case.h"
 
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/head_counts.h"
 #include "engine/attention/mask/catalogue.h"
+#include "engine/attention/parts.h"
 #include "engine/core/rng.h"
 #include "engine/runtime/cpu_executor.h"
 
@@ -139,7 +140,7 @@ AttentionSpec specWith(const Part& part) {
         spec.mask = MaskExpression::parse(termText(part, initialValues(part)));
     else {
         spec.set(part.slot, part.id, part.slot == Slot::Heads ? std::vector{2.0} : initialValues(part));
-        const bool isFullOnly = part.masks == MaskSupport::FullOnly;
+        const bool isFullOnly = part.mix.masks == MaskSupport::FullOnly;
         spec.mask = MaskExpression::parse(isFullOnly ? "full" : "causal");
     }
     for (int round = 0; round < 8; ++round) {

@@ -200,7 +200,8 @@ std::vector<std::vector<double>> valuesToTry(const Part& part) {
             // Limits cross with one another: a window wider than the text in a grid of one column, say.
             std::vector<double> tried{param.minimum, param.initial, param.initial + param.step, param.maximum};
             if (scalars <= 3) tried.insert(tried.end(), {param.minimum + param.step, param.minimum + 30 * param.step});
-            if (p + part.optionalParams >= scalars) tried = {param.initial, std::min(param.minimum + 2, param.maximum)};
+            if (p + part.mask.optionalParams >= scalars)
+                tried = {param.initial, std::min(param.minimum + 2, param.maximum)};
             for (double value : tried) {
                 longer.push_back(values);
                 longer.back().push_back(value);

@@ -1,6 +1,6 @@
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/painted.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 #include "engine/core/error.h"
 #include "tests/attention/mask_cases.h"
 #include "tests/attention/mask_pictures.h"
@@ -14,7 +14,7 @@ namespace {
 std::vector<const Part*> termsOfCells() {
     std::vector<const Part*> terms;
     for (const Part* part : maskParts())
-        if (part->maskRow != nullptr) terms.push_back(part);
+        if (part->mask.row != nullptr) terms.push_back(part);
     return terms;
 }
 
@@ -85,9 +85,9 @@ TEST_CASE("mask terms: every one sees what its formula says, cell by cell, at al
         if (known.sees == nullptr) continue; // drawn by chance: tests of their own
         for (const std::vector<double>& values : valuesToTry(*part)) {
             const std::string term = termText(*part, values);
-            if (part->prepareMask != nullptr) {
+            if (part->mask.prepare != nullptr) {
                 try {
-                    part->prepareMask({part->params, values});
+                    part->mask.prepare({part->params, values});
                 } catch (const Error&) {
                     CHECK_THROWS_AS(MaskExpression::parse(term), Error);
                     continue; // a list that does not fit the other values

@@ -142,7 +142,7 @@ TEST_CASE("a mask that equals causal at the lengths gives what causal gives, in 
     constexpr int64_t kTokens = 48;
     int compared = 0;
     for (const Part* part : partCatalogue()) {
-        if (std::ranges::find(kSpecSlots, part->slot) == kSpecSlots.end() || part->masks == MaskSupport::FullOnly)
+        if (std::ranges::find(kSpecSlots, part->slot) == kSpecSlots.end() || part->mix.masks == MaskSupport::FullOnly)
             continue;
         AttentionSpec spec = specWith(*part);
         spec.mask = MaskExpression::causal();

@@ -99,7 +99,7 @@ std::string drawnOf(const Part& part) {
                : part.slot == Slot::FeedForward ? "hidden features"
                : part.slot == Slot::Residual    ? "lengths of the residual stream"
                                                 : "updates of the layers";
-    if (part.slot == Slot::Mask && part.maskRow) return "mask";
+    if (part.slot == Slot::Mask && part.mask.row) return "mask";
     const AttentionSpec spec = specOfPart(part);
     const AttentionGraph built = attentionGraph(spec, {.queries = 12, .keys = 12, .width = 16}, false);
     std::set<std::string> names;

@@ -112,7 +112,7 @@ TEST_CASE("attention recipe: a mask that leaves a query nothing to see is traine
     int wholes = 0;
     for (const Part* part : partCatalogue()) {
         INFO(nameOf(part->slot) << " " << part->id);
-        if (part->maskRow && isEmptySomewhere(MaskExpression::parse(termText(*part, initialValues(*part)))))
+        if (part->mask.row && isEmptySomewhere(MaskExpression::parse(termText(*part, initialValues(*part)))))
             CHECK_FALSE(part->whole.empty());
         if (part->whole.empty()) continue;
         ++wholes;

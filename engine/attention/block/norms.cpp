@@ -1,5 +1,5 @@
 #include "engine/attention/block/block_flow.h"
-#include "engine/attention/block/blocks.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 #include "engine/ops/ops.h"
 

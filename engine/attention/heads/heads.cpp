@@ -1,4 +1,5 @@
-#include "engine/attention/heads/heads.h"
+#include "engine/attention/head_counts.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 #include "engine/ops/bucket_attention.h"
 
@@ -74,21 +75,18 @@ void referenceTalkingWeights(ReferenceFlow& flow, PartValues) {
 } // namespace
 
 HeadCounts headCounts(const AttentionSpec& spec) {
-    if (mixesStream(spec)) return {1, 1};
-    return headCounts(spec.part(Slot::Heads), spec.values(Slot::Heads));
-}
-
-bool mixesStream(const AttentionSpec& spec) { return spec.part(Slot::Mixer).mixesStream; }
-
-int64_t headWidth(const AttentionSpec& spec, int64_t width) { return width / headCounts(spec).heads; }
-
-HeadCounts headCounts(const Part& part, PartValues values) {
-    if (&part == &kSingleHead) return {1, 1};
+    const Part& part = spec.part(Slot::Heads);
+    if (mixesStream(spec) || &part == &kSingleHead) return {1, 1};
+    const PartValues values = spec.values(Slot::Heads);
     const int64_t heads = values.integer("heads");
     if (&part == &kMultiQuery) return {heads, 1};
     if (&part == &kGroupedQuery) return {heads, values.integer("groups")};
     return {heads, heads};
 }
+
+bool mixesStream(const AttentionSpec& spec) { return spec.part(Slot::Mixer).mix.mixesStream; }
+
+int64_t headWidth(const AttentionSpec& spec, int64_t width) { return width / headCounts(spec).heads; }
 
 void setHeads(AttentionSpec& spec, HeadCounts counts) {
     const auto number = [](int64_t count) { return static_cast<double>(count); };

@@ -1,6 +1,6 @@
 #include "engine/attention/mask/mask_call.h"
 #include "engine/attention/mask/term_params.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 #include "engine/core/rng.h"
 
 #include <algorithm>
@@ -68,8 +68,8 @@ const Part kRandomMask{
     .params = kRandomParams,
     .time = "O(T r D)",
     .memory = "O(T r)",
-    .maskRow = [](const MaskCall& call, int64_t query,
-                  BitRow& row) { setSample(row, call.keys(), call.integer("r"), call.values.seed(), query); },
+    .mask = {.row = [](const MaskCall& call, int64_t query,
+                       BitRow& row) { setSample(row, call.keys(), call.integer("r"), call.values.seed(), query); }},
     .isRandom = true,
 };
 
@@ -85,7 +85,7 @@ const Part kBigBirdMask{
     .params = kBigBirdParams,
     .time = "O(T (w + g + r) b D)",
     .memory = "O(T (w + g + r) b)",
-    .maskRow = seeBigBird,
+    .mask = {.row = seeBigBird},
     .isRandom = true,
 };
 

@@ -1,6 +1,6 @@
 #include "engine/attention/mask/mask_call.h"
 #include "engine/attention/mask/term_params.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 #include "engine/core/permutation.h"
 
 #include <array>
@@ -33,12 +33,13 @@ const Part kBlocksMask{
     .params = kBlocksParams,
     .time = "O(T b D)",
     .memory = "O(T b)",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            const int64_t length = call.integer("b");
-            seeBlock(query / length, length, row);
-        },
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                const int64_t length = call.integer("b");
+                seeBlock(query / length, length, row);
+            },
+    }};
 
 const Part kPermutedBlocksMask{
     .id = "permuted_blocks",
@@ -51,14 +52,14 @@ const Part kPermutedBlocksMask{
     .params = kPermutedParams,
     .time = "O(T b D)",
     .memory = "O(T b)",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            const int64_t length = call.integer("b"), block = query / length;
-            const std::span<const double> order = call.values.list("order");
-            const bool isListed = block < std::ssize(order);
-            seeBlock(isListed ? static_cast<int64_t>(order[static_cast<size_t>(block)]) : block, length, row);
-        },
-    .prepareMask = [](PartValues values) { return inversePermutation(values.list("order")); },
+    .mask = {.row =
+                 [](const MaskCall& call, int64_t query, BitRow& row) {
+                     const int64_t length = call.integer("b"), block = query / length;
+                     const std::span<const double> order = call.values.list("order");
+                     const bool isListed = block < std::ssize(order);
+                     seeBlock(isListed ? static_cast<int64_t>(order[static_cast<size_t>(block)]) : block, length, row);
+                 },
+             .prepare = [](PartValues values) { return inversePermutation(values.list("order")); }},
     .takesList = true,
     .initialList = kInitialOrder,
 };

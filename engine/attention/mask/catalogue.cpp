@@ -1,7 +1,6 @@
 #include "engine/attention/mask/catalogue.h"
 
-#include "engine/attention/mask/content_terms.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 
 #include <fmt/format.h>
 
@@ -42,7 +41,8 @@ std::vector<double> initialValues(const Part& part) {
 
 std::string termText(const Part& part, std::span<const double> values) {
     std::string text(part.id);
-    for (size_t left = part.optionalParams; left > 0 && values.back() == part.params[values.size() - 1].initial; --left)
+    for (size_t left = part.mask.optionalParams; left > 0 && values.back() == part.params[values.size() - 1].initial;
+         --left)
         values = values.first(values.size() - 1);
     for (size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "(" : ", ") + fmt::format("{}", values[i]);
     return values.empty() ? text : text + ")";

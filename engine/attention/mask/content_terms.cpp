@@ -1,4 +1,4 @@
-#include "engine/attention/mask/content_terms.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <algorithm>

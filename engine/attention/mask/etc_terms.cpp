@@ -2,7 +2,7 @@
 #include "engine/attention/mask/mask_call.h"
 #include "engine/attention/mask/segments.h"
 #include "engine/attention/mask/term_params.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 
 #include <algorithm>
 #include <array>
@@ -42,22 +42,22 @@ void seeNeighbours(const MaskCall& call, int64_t query, BitRow& row) {
 
 } // namespace
 
-const Part kGlobalToGlobalMask{
-    .id = "g2g",
-    .slot = Slot::Mask,
-    .title = "ETC, global to global",
-    .idea = "The global tokens see one another. They are few, so this piece is small.",
-    .formula = "i < g and j < g",
-    .source = kEtc,
-    .params = kPieceParams,
-    .time = "O(g^2 D)",
-    .memory = "O(g^2)",
-    .whole = kWhole,
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            if (query < call.integer("g")) row.setRange(0, call.integer("g"));
-        },
-};
+const Part kGlobalToGlobalMask{.id = "g2g",
+                               .slot = Slot::Mask,
+                               .title = "ETC, global to global",
+                               .idea = "The global tokens see one another. They are few, so this piece is small.",
+                               .formula = "i < g and j < g",
+                               .source = kEtc,
+                               .params = kPieceParams,
+                               .time = "O(g^2 D)",
+                               .memory = "O(g^2)",
+                               .whole = kWhole,
+                               .mask = {
+                                   .row =
+                                       [](const MaskCall& call, int64_t query, BitRow& row) {
+                                           if (query < call.integer("g")) row.setRange(0, call.integer("g"));
+                                       },
+                               }};
 
 const Part kGlobalToLongMask{
     .id = "g2l",
@@ -71,11 +71,12 @@ const Part kGlobalToLongMask{
     .time = "O(g S D)",
     .memory = "O(g S)",
     .whole = kWhole,
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            if (query < call.integer("g")) row.setRange(call.integer("g"), call.keys());
-        },
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                if (query < call.integer("g")) row.setRange(call.integer("g"), call.keys());
+            },
+    }};
 
 const Part kLongToGlobalMask{
     .id = "l2g",
@@ -88,11 +89,12 @@ const Part kLongToGlobalMask{
     .time = "O(T g D)",
     .memory = "O(T g)",
     .whole = kWhole,
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            if (query >= call.integer("g")) row.setRange(0, call.integer("g"));
-        },
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                if (query >= call.integer("g")) row.setRange(0, call.integer("g"));
+            },
+    }};
 
 const Part kLongToLongMask{
     .id = "l2l",
@@ -106,8 +108,9 @@ const Part kLongToLongMask{
     .time = "O(T r D)",
     .memory = "O(T r)",
     .whole = kWhole,
-    .maskRow = seeNeighbours,
-};
+    .mask = {
+        .row = seeNeighbours,
+    }};
 
 const Part kEtcMask{
     .id = "etc",
@@ -120,12 +123,13 @@ const Part kEtcMask{
     .params = kLocalParams,
     .time = "O(T (g + r) D)",
     .memory = "O(T (g + r))",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            row.setRange(0, query < call.integer("g") ? call.keys() : call.integer("g"));
-            seeNeighbours(call, query, row);
-        },
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                row.setRange(0, query < call.integer("g") ? call.keys() : call.integer("g"));
+                seeNeighbours(call, query, row);
+            },
+    }};
 
 const Part kHardG2lMask{
     .id = "g2l_hard",
@@ -140,12 +144,13 @@ const Part kHardG2lMask{
     .time = "O(g n D)",
     .memory = "O(g n)",
     .whole = kHardWhole,
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            const Segments segments = segmentsOf(call);
-            if (segments.isGlobal(query)) seeSegment(segments, query, row);
-        },
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                const Segments segments = segmentsOf(call);
+                if (segments.isGlobal(query)) seeSegment(segments, query, row);
+            },
+    }};
 
 const Part kHardEtcMask{
     .id = "etc_hard",
@@ -159,14 +164,15 @@ const Part kHardEtcMask{
     .time = "O((g^2 + g n + T (g + r)) D)",
     .memory = "O(g^2 + g n + T (g + r))",
     .whole = kHardWhole,
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            const Segments segments = segmentsOf(call);
-            row.setRange(0, segments.count);
-            if (segments.isGlobal(query)) seeSegment(segments, query, row);
-            seeNeighbours(call, query, row);
-        },
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                const Segments segments = segmentsOf(call);
+                row.setRange(0, segments.count);
+                if (segments.isGlobal(query)) seeSegment(segments, query, row);
+                seeNeighbours(call, query, row);
+            },
+    }};
 
 const Part kOwnSegmentMask{
     .id = "own_segment",
@@ -181,14 +187,15 @@ const Part kOwnSegmentMask{
     .time = "O(T n D)",
     .memory = "O(T n)",
     .whole = kHardWhole,
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            const Segments segments = segmentsOf(call);
-            const int64_t own = segments.of(query);
-            if (own < 0) return;
-            row.setRange(own, own + 1);
-            seeSegment(segments, own, row);
-        },
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                const Segments segments = segmentsOf(call);
+                const int64_t own = segments.of(query);
+                if (own < 0) return;
+                row.setRange(own, own + 1);
+                seeSegment(segments, own, row);
+            },
+    }};
 
 } // namespace attn

@@ -2,7 +2,7 @@
 
 #include "engine/attention/mask/catalogue.h"
 #include "engine/attention/mask/mask_call.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 #include "engine/core/error.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace attn {
 
-bool MaskExpression::Node::isContent() const { return kind == Kind::Term && part->maskRow == nullptr; }
+bool MaskExpression::Node::isContent() const { return kind == Kind::Term && part->mask.row == nullptr; }
 
 MaskExpression::MaskExpression() : root_{.kind = Kind::Term, .part = &kFullMask} {}
 
@@ -86,7 +86,7 @@ void MaskExpression::fill(const Node& node, const MaskSize& size, int64_t query,
             throw Error({.what = fmt::format("{} hides cells by their content, so it has no fixed mask", node.part->id),
                          .where = "mask",
                          .hint = "run it in an attention to see what it hides"});
-        node.part->maskRow({size, {node.part->params, node.values}, node.prepared}, query, row);
+        node.part->mask.row({size, {node.part->params, node.values}, node.prepared}, query, row);
         break;
     case Kind::Not:
         fill(node.operands[0], size, query, row);
@@ -135,8 +135,8 @@ MaskExpression MaskExpression::changed(const TermChange& change) const {
 
 MaskExpression MaskExpression::narrowed(int64_t divisor) const {
     MaskExpression result = changed([&](const Part& part, std::span<double> values) {
-        if (part.windowWidth.empty()) return;
-        const auto param = std::ranges::find(part.params, part.windowWidth, &Param::id);
+        if (part.mask.windowWidth.empty()) return;
+        const auto param = std::ranges::find(part.params, part.mask.windowWidth, &Param::id);
         double& width = values[static_cast<size_t>(param - part.params.begin())];
         width = std::max(param->minimum, std::floor(width / static_cast<double>(divisor)));
     });
@@ -148,8 +148,8 @@ std::optional<MaskBand> MaskExpression::band() const {
     constexpr int64_t kEverywhere = std::numeric_limits<int64_t>::max();
     MaskBand band{kEverywhere, kEverywhere};
     for (const Node& factor : factors()) {
-        if (factor.kind != Kind::Term || !factor.part->maskBand) return {};
-        const MaskBand own = factor.part->maskBand({factor.part->params, factor.values});
+        if (factor.kind != Kind::Term || !factor.part->mask.band) return {};
+        const MaskBand own = factor.part->mask.band({factor.part->params, factor.values});
         band = {std::min(band.behind, own.behind), std::min(band.ahead, own.ahead)};
     }
     return band;

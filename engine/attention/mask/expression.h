@@ -64,7 +64,8 @@ public:
 
     /// Sets the values of one term, in the order of Part::params.
     using TermChange = std::function<void(const Part& part, std::span<double> values)>;
-    /// The same expression with other values of its terms, which must be in range. Of terms without Part::prepareMask.
+    /// The same expression with other values of its terms, which must be in range. Of terms without
+    /// MaskTraits::prepare.
     MaskExpression changed(const TermChange& change) const;
     /// The same expression with windows that are narrower by a divisor, but at least as wide as their parameter allows.
     MaskExpression narrowed(int64_t divisor) const;

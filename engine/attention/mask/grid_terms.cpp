@@ -1,7 +1,7 @@
 // Masks for pictures: patches in a sequence, row by row.
 #include "engine/attention/mask/grid.h"
 #include "engine/attention/mask/mask_call.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 
 #include <array>
 
@@ -50,8 +50,7 @@ const Part kRowMask{
     .time = "O(T cols D)",
     .memory = "O(T cols)",
     .whole = "position=learned, mask=per_layer(row(8, 8), column(8, 8))",
-    .maskRow = seeRow,
-    .optionalParams = 1,
+    .mask = {.row = seeRow, .optionalParams = 1},
     .knowsGrid = true,
 };
 
@@ -66,8 +65,7 @@ const Part kColumnMask{
     .time = "O(T rows D)",
     .memory = "O(T rows)",
     .whole = "position=learned, mask=per_layer(row(8, 8), column(8, 8))",
-    .maskRow = seeColumn,
-    .optionalParams = 1,
+    .mask = {.row = seeColumn, .optionalParams = 1},
     .knowsGrid = true,
 };
 
@@ -85,12 +83,12 @@ const Part kAxialMask{
     .time = "O(T (rows + cols) D)",
     .memory = "O(T (rows + cols))",
     .whole = "position=learned_2d, mask=causal & axial(8, 8)",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            seeRow(call, query, row);
-            seeColumn(call, query, row);
-        },
-    .optionalParams = 1,
+    .mask = {.row =
+                 [](const MaskCall& call, int64_t query, BitRow& row) {
+                     seeRow(call, query, row);
+                     seeColumn(call, query, row);
+                 },
+             .optionalParams = 1},
     .knowsGrid = true,
 };
 
@@ -107,17 +105,17 @@ const Part kShiftedMask{
     .time = "O(T window^2 D)",
     .memory = "O(T window^2)",
     .whole = "position=learned, mask=per_layer(shifted(8, 8, 4, 0), shifted(8, 8, 4, 2))",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            const Grid grid = Grid::of(call.values);
-            grid.seeLeading(query, row);
-            if (!grid.holds(query)) return;
-            const int64_t window = call.integer("window"), shift = call.integer("shift");
-            const int64_t top = windowBegin(grid.rowOf(query), window, shift);
-            const int64_t left = windowBegin(grid.columnOf(query), window, shift);
-            grid.see({top, top + window, left, left + window}, row);
-        },
-    .optionalParams = 1,
+    .mask = {.row =
+                 [](const MaskCall& call, int64_t query, BitRow& row) {
+                     const Grid grid = Grid::of(call.values);
+                     grid.seeLeading(query, row);
+                     if (!grid.holds(query)) return;
+                     const int64_t window = call.integer("window"), shift = call.integer("shift");
+                     const int64_t top = windowBegin(grid.rowOf(query), window, shift);
+                     const int64_t left = windowBegin(grid.columnOf(query), window, shift);
+                     grid.see({top, top + window, left, left + window}, row);
+                 },
+             .optionalParams = 1},
     .knowsGrid = true,
 };
 

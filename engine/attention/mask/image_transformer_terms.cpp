@@ -1,6 +1,6 @@
 #include "engine/attention/mask/grid.h"
 #include "engine/attention/mask/mask_call.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 
 #include <array>
 
@@ -38,12 +38,13 @@ const Part kLocal1dMask{
     .time = "O(T (b + before) D)",
     .memory = "O(T (b + before))",
     .whole = "position=learned_2d, mask=causal & (local1d(24, 24) | global(1))",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            const int64_t length = call.integer("b"), begin = query / length * length;
-            row.setRange(begin - call.integer("before"), begin + length);
-        },
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                const int64_t length = call.integer("b"), begin = query / length * length;
+                row.setRange(begin - call.integer("before"), begin + length);
+            },
+    }};
 
 const Part kLocal2dMask{
     .id = "local2d",
@@ -60,18 +61,20 @@ const Part kLocal2dMask{
     .time = "O(T (h + up) (w + 2 side) D)",
     .memory = "O(T (h + up) (w + 2 side))",
     .whole = "position=learned_2d, mask=causal & local2d(8, 8, 4, 4, 4, 4)",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            Grid grid = Grid::of(call.values);
-            if (call.values.flag(kByBlock)) grid.blockRows = call.integer("h"), grid.blockColumns = call.integer("w");
-            grid.seeLeading(query, row);
-            if (!grid.holds(query)) return;
-            const int64_t height = call.integer("h"), width = call.integer("w");
-            const int64_t up = call.integer("up"), side = call.integer("side");
-            const int64_t top = grid.rowOf(query) / height * height, left = grid.columnOf(query) / width * width;
-            grid.see({top - up, top + height, left - side, left + width + side}, row);
-        },
-    .optionalParams = 2,
+    .mask = {.row =
+                 [](const MaskCall& call, int64_t query, BitRow& row) {
+                     Grid grid = Grid::of(call.values);
+                     if (call.values.flag(kByBlock))
+                         grid.blockRows = call.integer("h"), grid.blockColumns = call.integer("w");
+                     grid.seeLeading(query, row);
+                     if (!grid.holds(query)) return;
+                     const int64_t height = call.integer("h"), width = call.integer("w");
+                     const int64_t up = call.integer("up"), side = call.integer("side");
+                     const int64_t top = grid.rowOf(query) / height * height,
+                                   left = grid.columnOf(query) / width * width;
+                     grid.see({top - up, top + height, left - side, left + width + side}, row);
+                 },
+             .optionalParams = 2},
     .knowsGrid = true,
 };
 

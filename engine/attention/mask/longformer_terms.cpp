@@ -1,7 +1,7 @@
 // Windows around each token, and tokens that see and are seen by all.
 #include "engine/attention/mask/mask_call.h"
 #include "engine/attention/mask/term_params.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 
 #include <array>
 
@@ -43,18 +43,19 @@ const Part kWindowMask{
     .params = kWindowParams,
     .time = "O(T w D)",
     .memory = "O(T w)",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            const int64_t width = call.integer("w");
-            row.setRange(query - width + 1, query + width);
-        },
-    .maskBand =
-        [](PartValues values) {
-            const int64_t width = values.integer("w");
-            return MaskBand{width - 1, width - 1};
-        },
-    .windowWidth = kWidth.id,
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                const int64_t width = call.integer("w");
+                row.setRange(query - width + 1, query + width);
+            },
+        .band =
+            [](PartValues values) {
+                const int64_t width = values.integer("w");
+                return MaskBand{width - 1, width - 1};
+            },
+        .windowWidth = kWidth.id,
+    }};
 
 const Part kDilatedMask{
     .id = "dilated",
@@ -67,10 +68,11 @@ const Part kDilatedMask{
     .params = kDilatedParams,
     .time = "O(T w D)",
     .memory = "O(T w)",
-    .maskRow = [](const MaskCall& call, int64_t query,
+    .mask = {
+        .row = [](const MaskCall& call, int64_t query,
                   BitRow& row) { seeWindow(query, call.integer("w"), call.integer("d"), row); },
-    .windowWidth = kWidth.id,
-};
+        .windowWidth = kWidth.id,
+    }};
 
 const Part kGlobalMask{
     .id = "global",
@@ -83,8 +85,9 @@ const Part kGlobalMask{
     .params = kGlobalParams,
     .time = "O(T g D)",
     .memory = "O(T g)",
-    .maskRow = [](const MaskCall& call, int64_t query, BitRow& row) { seeGlobals(query, call.integer("g"), row); },
-};
+    .mask = {
+        .row = [](const MaskCall& call, int64_t query, BitRow& row) { seeGlobals(query, call.integer("g"), row); },
+    }};
 
 const Part kLongformerMask{
     .id = "longformer",
@@ -97,12 +100,13 @@ const Part kLongformerMask{
     .params = kLongformerParams,
     .time = "O(T (w + g) D)",
     .memory = "O(T (w + g))",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            seeWindow(query, call.integer("w"), call.integer("d"), row);
-            seeGlobals(query, call.integer("g"), row);
-        },
-    .windowWidth = kWidth.id,
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                seeWindow(query, call.integer("w"), call.integer("d"), row);
+                seeGlobals(query, call.integer("g"), row);
+            },
+        .windowWidth = kWidth.id,
+    }};
 
 } // namespace attn

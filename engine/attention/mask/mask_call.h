@@ -10,11 +10,11 @@
 
 namespace attn {
 
-/// The arguments of Part::maskRow. Query i and key j count from 0.
+/// The arguments of MaskTraits::row. Query i and key j count from 0.
 struct MaskCall {
     MaskSize size;
     PartValues values;                 ///< of the term
-    std::span<const int64_t> prepared; ///< the result of Part::prepareMask for them
+    std::span<const int64_t> prepared; ///< the result of MaskTraits::prepare for them
 
     int64_t keys() const { return size.keys; }
     int64_t integer(std::string_view id) const { return values.integer(id); }

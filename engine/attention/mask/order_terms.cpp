@@ -1,7 +1,7 @@
 // Masks that follow from an order of the tokens.
 #include "engine/attention/mask/mask_call.h"
 #include "engine/attention/mask/term_params.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 #include "engine/core/permutation.h"
 
 #include <algorithm>
@@ -52,12 +52,13 @@ const Part kFullMask{
     .source = kTransformer,
     .time = "O(T S D)",
     .memory = "O(T S)",
-    .maskRow = [](const MaskCall& call, int64_t, BitRow& row) { row.setRange(0, call.keys()); },
-    .maskBand =
-        [](PartValues) {
-            return MaskBand{kEverywhere, kEverywhere};
-        },
-};
+    .mask = {
+        .row = [](const MaskCall& call, int64_t, BitRow& row) { row.setRange(0, call.keys()); },
+        .band =
+            [](PartValues) {
+                return MaskBand{kEverywhere, kEverywhere};
+            },
+    }};
 
 const Part kCausalMask{
     .id = "causal",
@@ -69,12 +70,13 @@ const Part kCausalMask{
     .source = kTransformer,
     .time = "O(T^2 D)",
     .memory = "O(T^2)",
-    .maskRow = [](const MaskCall&, int64_t query, BitRow& row) { row.setRange(0, query + 1); },
-    .maskBand =
-        [](PartValues) {
-            return MaskBand{kEverywhere, 0};
-        },
-};
+    .mask = {
+        .row = [](const MaskCall&, int64_t query, BitRow& row) { row.setRange(0, query + 1); },
+        .band =
+            [](PartValues) {
+                return MaskBand{kEverywhere, 0};
+            },
+    }};
 
 const Part kPrefixMask{
     .id = "prefix",
@@ -89,9 +91,10 @@ const Part kPrefixMask{
     .params = kPrefixParams,
     .time = "O(T^2 D)",
     .memory = "O(T^2)",
-    .maskRow = [](const MaskCall& call, int64_t query,
+    .mask = {
+        .row = [](const MaskCall& call, int64_t query,
                   BitRow& row) { row.setRange(0, std::max(query + 1, call.integer("p"))); },
-};
+    }};
 
 const Part kXlnetMask{
     .id = "xlnet",
@@ -104,9 +107,9 @@ const Part kXlnetMask{
     .params = kOrderParams,
     .time = "O(T^2 D)",
     .memory = "O(T^2)",
-    .maskRow = [](const MaskCall& call, int64_t query,
-                  BitRow& row) { seeFirstOfOrder(call, rankOf(call, query) + 1, row); },
-    .prepareMask = ranksOf,
+    .mask = {.row = [](const MaskCall& call, int64_t query,
+                       BitRow& row) { seeFirstOfOrder(call, rankOf(call, query) + 1, row); },
+             .prepare = ranksOf},
     .takesList = true,
     .initialList = kInitialOrder,
 };
@@ -123,9 +126,9 @@ const Part kXlnetQueryMask{
     .time = "O(T^2 D)",
     .memory = "O(T^2)",
     .whole = "position=learned, mask=xlnet(2, 5, 0, 7, 3, 6, 1, 4)",
-    .maskRow = [](const MaskCall& call, int64_t query,
-                  BitRow& row) { seeFirstOfOrder(call, rankOf(call, query), row); },
-    .prepareMask = ranksOf,
+    .mask = {.row = [](const MaskCall& call, int64_t query,
+                       BitRow& row) { seeFirstOfOrder(call, rankOf(call, query), row); },
+             .prepare = ranksOf},
     .takesList = true,
     .initialList = kInitialOrder,
 };

@@ -1,7 +1,7 @@
 #include "engine/attention/mask/mask_call.h"
 #include "engine/attention/mask/painted.h"
 #include "engine/attention/mask/term_params.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 #include "engine/core/error.h"
 
 #include <fmt/format.h>
@@ -76,8 +76,7 @@ const Part kPaintedMask{
     .time = "O(cells seen · D)",
     .memory = "O(cells seen)",
     .whole = "position=learned, mask=painted(4, 1, 1, 2, 3, 2, 1) | window(4)",
-    .maskRow = seePainted,
-    .prepareMask = endsOfRuns,
+    .mask = {.row = seePainted, .prepare = endsOfRuns},
     .takesList = true,
     .initialList = kInitialRuns,
 };

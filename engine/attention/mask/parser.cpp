@@ -220,7 +220,7 @@ private:
         const Part& part = *node.part;
         if (node.values.empty()) node.values = initialValues(part);
         const size_t given = node.values.size(), most = part.params.size();
-        const size_t wanted = most - part.optionalParams;
+        const size_t wanted = most - part.mask.optionalParams;
         for (size_t i = given; given >= wanted && i < most; ++i) node.values.push_back(part.params[i].initial);
         if (given < wanted || (given > most && !part.takesList)) {
             std::vector<std::string_view> names;
@@ -235,9 +235,9 @@ private:
                                most == 1 ? "" : "s", given),
                    fmt::format("write {}", form));
         }
-        if (part.prepareMask == nullptr) return;
+        if (part.mask.prepare == nullptr) return;
         try {
-            node.prepared = part.prepareMask({part.params, node.values});
+            node.prepared = part.mask.prepare({part.params, node.values});
         } catch (const Error& error) {
             failAt(begin, fmt::format("{}: {}", part.id, error.message()), error.hint());
         }

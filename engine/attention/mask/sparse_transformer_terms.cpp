@@ -1,6 +1,6 @@
 #include "engine/attention/mask/mask_call.h"
 #include "engine/attention/mask/term_params.h"
-#include "engine/attention/mask/terms.h"
+#include "engine/attention/parts.h"
 
 #include <algorithm>
 #include <array>
@@ -37,13 +37,14 @@ const Part kStridedMask{
     .time = "O(T (l + T/l) D)",
     .memory = "O(T (l + T/l))",
     .whole = "position=learned_2d, mask=causal & (strided(12) | global(1))",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            const int64_t stride = call.integer("l");
-            row.setRange(query - stride, query + 1);
-            row.setEvery(query % stride, query + 1, stride);
-        },
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                const int64_t stride = call.integer("l");
+                row.setRange(query - stride, query + 1);
+                row.setEvery(query % stride, query + 1, stride);
+            },
+    }};
 
 const Part kFixedMask{
     .id = "fixed",
@@ -56,13 +57,14 @@ const Part kFixedMask{
     .params = kFixedParams,
     .time = "O(T (l + c T/l) D)",
     .memory = "O(T (l + c T/l))",
-    .maskRow =
-        [](const MaskCall& call, int64_t query, BitRow& row) {
-            const int64_t length = call.integer("l");
-            row.setRange(query / length * length, query + 1);
-            seeSummaries(query, length, call.integer("c"), row);
-        },
-};
+    .mask = {
+        .row =
+            [](const MaskCall& call, int64_t query, BitRow& row) {
+                const int64_t length = call.integer("l");
+                row.setRange(query / length * length, query + 1);
+                seeSummaries(query, length, call.integer("c"), row);
+            },
+    }};
 
 const Part kSummaryMask{
     .id = "summary",
@@ -76,8 +78,9 @@ const Part kSummaryMask{
     .time = "O(T (c T/l) D)",
     .memory = "O(T (c T/l))",
     .whole = "mask=fixed(8, 2)",
-    .maskRow = [](const MaskCall& call, int64_t query,
+    .mask = {
+        .row = [](const MaskCall& call, int64_t query,
                   BitRow& row) { seeSummaries(query, call.integer("l"), call.integer("c"), row); },
-};
+    }};
 
 } // namespace attn

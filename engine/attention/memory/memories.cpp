@@ -1,4 +1,4 @@
-#include "engine/attention/memory/memories.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 #include "engine/ops/gradient.h"
 

@@ -1,4 +1,4 @@
-#include "engine/attention/mixer/mixers.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <cmath>
@@ -187,10 +187,10 @@ const Part kDeltaRuleMixer{
     .time = "O(T D^2)",
     .memory = "O(T D + D^2)",
     .hooks = {{Stage::Normalise, build, reference}},
-    .masks = MaskSupport::FullOrCausal,
-    .usesScores = false,
-    .replacesAttention = true,
-    .keepsState = true,
-    .pairs = noPairs};
+    .mix = {.masks = MaskSupport::FullOrCausal,
+            .usesScores = false,
+            .replacesAttention = true,
+            .keepsState = true,
+            .pairs = noPairs}};
 
 } // namespace attn

@@ -1,5 +1,5 @@
-#include "engine/attention/mixer/mixers.h"
 #include "engine/attention/normaliser/feature_mix.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <cmath>
@@ -168,13 +168,13 @@ const Part kFourierMixer{.id = "fnet",
                          .time = "O(T (T_1 + T_2) C + T C^2) for T = T_1 T_2",
                          .memory = "O(T C), no parameters",
                          .hooks = {{Stage::Normalise, buildFourier, referenceFourier}},
-                         .masks = MaskSupport::FullOnly,
-                         .usesScores = false,
-                         .replacesAttention = true,
-                         .mixesStream = true,
-                         .ignoresZeroRows = true,
-                         .needsEqualLengths = true,
-                         .pairs = noPairs};
+                         .mix = {.masks = MaskSupport::FullOnly,
+                                 .usesScores = false,
+                                 .replacesAttention = true,
+                                 .mixesStream = true,
+                                 .ignoresZeroRows = true,
+                                 .pairs = noPairs},
+                         .needsEqualLengths = true};
 
 const Part kMlpMixer{
     .id = "mlp_mixer",
@@ -190,13 +190,13 @@ const Part kMlpMixer{
     .time = "O(T hidden C)",
     .memory = "O(T hidden) parameters",
     .hooks = {{Stage::Normalise, buildMlp, referenceMlp}},
-    .masks = MaskSupport::FullOnly,
-    .usesScores = false,
-    .replacesAttention = true,
-    .mixesStream = true,
-    .ignoresZeroRows = true,
-    .needsEqualLengths = true,
-    .pairs = noPairs};
+    .mix = {.masks = MaskSupport::FullOnly,
+            .usesScores = false,
+            .replacesAttention = true,
+            .mixesStream = true,
+            .ignoresZeroRows = true,
+            .pairs = noPairs},
+    .needsEqualLengths = true};
 
 const Part kFastWeightMixer{.id = "fast_weights",
                             .slot = Slot::Mixer,
@@ -211,10 +211,10 @@ const Part kFastWeightMixer{.id = "fast_weights",
                             .time = "O(T D^2)",
                             .memory = "O(T D + D^2)",
                             .hooks = {{Stage::Normalise, buildFastWeights, referenceFastWeights}},
-                            .masks = MaskSupport::FullOrCausal,
-                            .usesScores = false,
-                            .replacesAttention = true,
-                            .keepsState = true,
-                            .pairs = noPairs};
+                            .mix = {.masks = MaskSupport::FullOrCausal,
+                                    .usesScores = false,
+                                    .replacesAttention = true,
+                                    .keepsState = true,
+                                    .pairs = noPairs}};
 
 } // namespace attn

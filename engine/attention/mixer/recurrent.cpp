@@ -1,4 +1,4 @@
-#include "engine/attention/mixer/mixers.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 #include "engine/ops/scan.h"
 
@@ -106,13 +106,13 @@ template <const Network& network> Part partOf(Part part) {
     part.time = kTime;
     part.memory = kMemory;
     part.hooks = {{Stage::Normalise, build<network>, reference<network>}};
-    part.masks = MaskSupport::CausalOnly;
-    part.usesScores = false;
-    part.replacesAttention = true;
-    part.mixesStream = true;
+    part.mix.masks = MaskSupport::CausalOnly;
+    part.mix.usesScores = false;
+    part.mix.replacesAttention = true;
+    part.mix.mixesStream = true;
     part.needsEqualLengths = true;
-    part.keepsState = true;
-    part.pairs = noPairs;
+    part.mix.keepsState = true;
+    part.mix.pairs = noPairs;
     return part;
 }
 

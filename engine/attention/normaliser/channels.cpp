@@ -1,5 +1,5 @@
 #include "engine/attention/normaliser/feature_mix.h"
-#include "engine/attention/normaliser/normalisers.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 #include "engine/ops/channel_mean.h"
 
@@ -376,10 +376,10 @@ const Part kEfficientNormaliser{
     .time = "O(T D^2)",
     .memory = "O(T D + D^2)",
     .hooks = {{Stage::Normalise, buildEfficient, referenceEfficient}},
-    .masks = MaskSupport::FullOnly,
-    .causalForm = &kRunningEfficientNormaliser,
-    .usesScores = false,
-    .pairs = noPairs};
+    .mix = {.masks = MaskSupport::FullOnly,
+            .causalForm = &kRunningEfficientNormaliser,
+            .usesScores = false,
+            .pairs = noPairs}};
 
 const Part kRunningEfficientNormaliser{
     .id = "efficient_running",
@@ -393,10 +393,7 @@ const Part kRunningEfficientNormaliser{
     .time = "O(T D^2)",
     .memory = "O(T D + D^2)",
     .hooks = {{Stage::Normalise, buildRunningEfficient, referenceRunningEfficient}},
-    .masks = MaskSupport::FullOrCausal,
-    .usesScores = false,
-    .keepsState = true,
-    .pairs = noPairs};
+    .mix = {.masks = MaskSupport::FullOrCausal, .usesScores = false, .keepsState = true, .pairs = noPairs}};
 
 const Part kXcitNormaliser{
     .id = "xcit",
@@ -411,11 +408,8 @@ const Part kXcitNormaliser{
     .time = "O(T D^2)",
     .memory = "O(D^2)",
     .hooks = {{Stage::Normalise, buildXcit, referenceXcit}},
-    .masks = MaskSupport::FullOnly,
-    .usesScores = false,
-    .ignoresZeroRows = true,
-    .needsEqualLengths = true,
-    .pairs = noPairs};
+    .mix = {.masks = MaskSupport::FullOnly, .usesScores = false, .ignoresZeroRows = true, .pairs = noPairs},
+    .needsEqualLengths = true};
 
 const Part kAftNormaliser{
     .id = "aft",
@@ -432,7 +426,7 @@ const Part kAftNormaliser{
     .memory = "O(T D) and O(T S) parameters, or O((T + S) factors); O(T S) in training; O(T S D) under masks that are "
               "no band",
     .hooks = {{Stage::Normalise, buildAft, referenceAft}},
-    .usesScores = false};
+    .mix = {.usesScores = false}};
 
 const Part kLocalAftNormaliser{
     .id = "aft_local",
@@ -451,7 +445,7 @@ const Part kLocalAftNormaliser{
     .memory = "O(T D) and O(T window) parameters, or O((T + S) factors); O(T S) in training; O(T S D) under masks that "
               "are no band",
     .hooks = {{Stage::Normalise, buildLocalAft, referenceWindowAft<false>}},
-    .usesScores = false};
+    .mix = {.usesScores = false}};
 
 const Part kConvolvedAftNormaliser{
     .id = "aft_conv",
@@ -466,7 +460,7 @@ const Part kConvolvedAftNormaliser{
     .time = "O(T window D)",
     .memory = "O(T D) and O(H window) parameters; O(H T S) in training; O(T S D) under masks that are no band",
     .hooks = {{Stage::Normalise, buildConvolvedAft, referenceWindowAft<true>}},
-    .usesScores = false};
+    .mix = {.usesScores = false}};
 
 const Part kSimpleAftNormaliser{
     .id = "aft_simple",
@@ -479,9 +473,6 @@ const Part kSimpleAftNormaliser{
     .time = "O(T D)",
     .memory = "O(T D)",
     .hooks = {{Stage::Normalise, buildSimpleAft, referenceSimpleAft}},
-    .masks = MaskSupport::FullOrCausal,
-    .usesScores = false,
-    .keepsState = true,
-    .pairs = noPairs};
+    .mix = {.masks = MaskSupport::FullOrCausal, .usesScores = false, .keepsState = true, .pairs = noPairs}};
 
 } // namespace attn

@@ -1,4 +1,4 @@
-#include "engine/attention/normaliser/normalisers.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <fmt/format.h>
@@ -150,9 +150,7 @@ const Part kCompressedNormaliser{
     .time = "O(T^2 / stride D)",
     .memory = "O(T^2 / stride) and O(stride D^2) parameters",
     .hooks = {{Stage::Normalise, buildCompressed, referenceCompressed}},
-    .masks = MaskSupport::FullOrCausal,
-    .usesScores = false,
-    .needsEqualLengths = true,
-    .pairs = compressedPairs};
+    .mix = {.masks = MaskSupport::FullOrCausal, .usesScores = false, .pairs = compressedPairs},
+    .needsEqualLengths = true};
 
 } // namespace attn

@@ -1,5 +1,5 @@
 #include "engine/attention/normaliser/feature_mix.h"
-#include "engine/attention/normaliser/normalisers.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 #include "engine/core/random_rows.h"
 
@@ -256,10 +256,7 @@ const Part kLinearNormaliser{
     .time = "O(T D^2)",
     .memory = "O(T D + D^2)",
     .hooks = {{Stage::Normalise, buildLinear, referenceLinear}},
-    .masks = MaskSupport::FullOrCausal,
-    .usesScores = false,
-    .keepsState = true,
-    .pairs = noPairs};
+    .mix = {.masks = MaskSupport::FullOrCausal, .usesScores = false, .keepsState = true, .pairs = noPairs}};
 
 const Part kRandomFeatureNormaliser{
     .id = "rfa",
@@ -277,12 +274,12 @@ const Part kRandomFeatureNormaliser{
     .time = "O(T m D)",
     .memory = "O(T m + m D)",
     .hooks = {{Stage::Normalise, buildRandomFeatures, referenceRandomFeatures}},
-    .masks = MaskSupport::FullOrCausal,
-    .usesScores = false,
-    .approximatesSoftmax = true,
-    .isRandom = true,
-    .keepsState = true,
-    .pairs = noPairs};
+    .mix = {.masks = MaskSupport::FullOrCausal,
+            .usesScores = false,
+            .approximatesSoftmax = true,
+            .keepsState = true,
+            .pairs = noPairs},
+    .isRandom = true};
 
 const Part kPerformerNormaliser{
     .id = "favor",
@@ -299,11 +296,11 @@ const Part kPerformerNormaliser{
     .time = "O(T m D)",
     .memory = "O(T m + m D)",
     .hooks = {{Stage::Normalise, buildPerformer, referencePerformer}},
-    .masks = MaskSupport::FullOrCausal,
-    .usesScores = false,
-    .approximatesSoftmax = true,
-    .isRandom = true,
-    .keepsState = true,
-    .pairs = noPairs};
+    .mix = {.masks = MaskSupport::FullOrCausal,
+            .usesScores = false,
+            .approximatesSoftmax = true,
+            .keepsState = true,
+            .pairs = noPairs},
+    .isRandom = true};
 
 } // namespace attn

@@ -1,4 +1,4 @@
-#include "engine/attention/normaliser/normalisers.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <cmath>
@@ -167,9 +167,6 @@ const Part kLinformerNormaliser{
     .time = "O(T k D)",
     .memory = "O(T k) and O(k S) parameters",
     .hooks = {{Stage::Normalise, buildLinformer, referenceLinformer}},
-    .masks = MaskSupport::FullOnly,
-    .usesScores = false,
-    .ignoresZeroRows = true,
-    .pairs = noPairs};
+    .mix = {.masks = MaskSupport::FullOnly, .usesScores = false, .ignoresZeroRows = true, .pairs = noPairs}};
 
 } // namespace attn

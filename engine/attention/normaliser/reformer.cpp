@@ -1,4 +1,4 @@
-#include "engine/attention/normaliser/normalisers.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 #include "engine/core/random_rows.h"
 #include "engine/core/rng.h"
@@ -199,13 +199,13 @@ const Part kReformerNormaliser{
                "earlier keys of its bucket a query meets. The rotations stay the same in all steps and sequences of a "
                "batch, while the paper draws new ones.",
     .hooks = {{Stage::Normalise, buildReformer, referenceReformer}},
-    .masks = MaskSupport::FullOrCausal,
+    .mix = {.masks = MaskSupport::FullOrCausal,
+            .usesScores = false,
+            .needsSharedQueryKey = true,
+            .pairs = reformerPairs},
     .checkValues = checkChunk,
-    .needsSharedQueryKey = true,
-    .usesScores = false,
     .needsEqualLengths = true,
     .isRandom = true,
-    .readsLaterRows = true,
-    .pairs = reformerPairs};
+    .readsLaterRows = true};
 
 } // namespace attn

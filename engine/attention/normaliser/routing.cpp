@@ -1,5 +1,5 @@
 #include "engine/attention/local_attention.h"
-#include "engine/attention/normaliser/normalisers.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 #include "engine/ops/cluster_attention.h"
 
@@ -248,10 +248,8 @@ const Part kRoutingNormaliser{
         "keys and values stays right: the whole text runs again for every token that is written. Training moves the "
         "centroids, and they stay where they are afterwards. A token that no centroid picks sees itself.",
     .hooks = {{Stage::Normalise, buildRouting, referenceRouting}},
-    .masks = MaskSupport::FullOrCausal,
-    .usesScores = false,
+    .mix = {.masks = MaskSupport::FullOrCausal, .usesScores = false, .pairs = routingPairs},
     .needsEqualLengths = true,
-    .readsLaterRows = true,
-    .pairs = routingPairs};
+    .readsLaterRows = true};
 
 } // namespace attn

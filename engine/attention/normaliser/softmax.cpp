@@ -1,6 +1,6 @@
 #include "engine/attention/execution.h"
 #include "engine/attention/mask/blocks.h"
-#include "engine/attention/normaliser/normalisers.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <cmath>
@@ -79,6 +79,6 @@ const Part kSoftmaxNormaliser{
     .time = "O(T S D)",
     .memory = "O(T S), or O(T D) fused",
     .hooks = {{Stage::Normalise, build, reference, fuse}},
-    .isSoftmax = true};
+    .mix = {.isSoftmax = true}};
 
 } // namespace attn

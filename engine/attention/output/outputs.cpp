@@ -1,4 +1,4 @@
-#include "engine/attention/output/outputs.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 #include "engine/attention/mask/grid.h"
-#include "engine/attention/position/positions.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/position/sinusoid.h"
 #include "engine/attention/terms.h"
 

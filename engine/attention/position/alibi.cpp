@@ -1,5 +1,5 @@
+#include "engine/attention/parts.h"
 #include "engine/attention/position/distance_bias.h"
-#include "engine/attention/position/positions.h"
 
 #include <cmath>
 
@@ -49,7 +49,7 @@ const Part kAlibiPosition{
     .time = "O(T S)",
     .memory = "0",
     .hooks = {{Stage::Bias, buildAlibi, referenceAlibi, fuseAlibi}},
-    .isRelative = true,
+    .position = {.isRelative = true},
     .actsOnScores = true};
 
 } // namespace attn

@@ -1,5 +1,5 @@
+#include "engine/attention/parts.h"
 #include "engine/attention/position/distance_bias.h"
-#include "engine/attention/position/positions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -118,7 +118,7 @@ const Part kT5Position{
     .time = "O(T S)",
     .memory = "O(buckets H) parameters",
     .hooks = {{Stage::Bias, buildT5, referenceT5, fuseT5}},
-    .isRelative = true,
+    .position = {.isRelative = true},
     .actsOnScores = true};
 
 const Part kToeplitzPosition{
@@ -134,7 +134,7 @@ const Part kToeplitzPosition{
     .time = "O(T S)",
     .memory = "O(reach H) parameters",
     .hooks = {{Stage::Bias, buildToeplitz, referenceToeplitz, fuseToeplitz}},
-    .isRelative = true,
+    .position = {.isRelative = true},
     .actsOnScores = true};
 
 const Part kDistanceAwarePosition{
@@ -148,8 +148,7 @@ const Part kDistanceAwarePosition{
     .time = "O(T S)",
     .memory = "O(H) parameters",
     .hooks = {{Stage::Bias, buildDistanceAware, referenceDistanceAware}},
-    .isRelative = true,
-    .multipliesScores = true,
+    .position = {.isRelative = true, .multipliesScores = true},
     .actsOnScores = true};
 
 } // namespace attn

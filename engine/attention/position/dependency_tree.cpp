@@ -2,7 +2,7 @@
 
 #include "engine/attention/attention_spec.h"
 #include "engine/attention/part.h"
-#include "engine/attention/position/positions.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/position/sinusoid.h"
 #include "engine/attention/terms.h"
 #include "engine/core/error.h"
@@ -97,7 +97,7 @@ std::optional<TreeProblem> problemOf(std::span<const double> parents) {
 }
 
 int64_t treeEnd(const AttentionSpec& spec) {
-    const auto tree = spec.part(Slot::Position).tree;
+    const auto tree = spec.part(Slot::Position).position.tree;
     return tree ? tree(spec.values(Slot::Position)).end() : 0;
 }
 
@@ -118,7 +118,7 @@ std::optional<std::vector<int32_t>> parentsFrom(std::string_view text) {
 }
 
 DependencyTree treeOfText(const AttentionSpec& spec, std::span<const int32_t> parents) {
-    DependencyTree own = spec.part(Slot::Position).tree(spec.values(Slot::Position));
+    DependencyTree own = spec.part(Slot::Position).position.tree(spec.values(Slot::Position));
     if (parents.empty()) return own;
     if (std::ssize(parents) > DependencyTree::kMostWords)
         throw Error({.what = fmt::format("the tree has {} words", parents.size()),
@@ -128,7 +128,7 @@ DependencyTree treeOfText(const AttentionSpec& spec, std::span<const int32_t> pa
 }
 
 void requireWords(const AttentionSpec& spec, int64_t tokens, std::string_view where) {
-    if (spec.part(Slot::Position).tree) requireWords(treeOfText(spec, {}), tokens, where);
+    if (spec.part(Slot::Position).position.tree) requireWords(treeOfText(spec, {}), tokens, where);
 }
 
 void requireWords(const DependencyTree& tree, int64_t tokens, std::string_view where) {
@@ -279,6 +279,7 @@ const Part kDependencyTreePosition{
     .hooks = {{Stage::Inputs, buildDepth, referenceDepth},
               {Stage::Bias, buildKeys, referenceKeys},
               {Stage::Output, buildValues, referenceValues}},
+    .position = {.tree = treeOf},
     .takesList = true,
     .initialList = kExampleTree,
     .checkValues = [](PartValues values, int64_t) -> std::optional<PartProblem> {
@@ -287,7 +288,6 @@ const Part kDependencyTreePosition{
         return PartProblem{
             .sentence = std::move(problem->sentence), .param = "tree", .list = std::move(problem->nearest)};
     },
-    .tree = treeOf,
     .actsOnScores = true,
     .needsPattern = true};
 

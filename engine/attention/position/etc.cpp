@@ -1,5 +1,5 @@
 #include "engine/attention/mask/segments.h"
-#include "engine/attention/position/positions.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <algorithm>
@@ -132,8 +132,7 @@ const Part kEtcPosition{
     .memory = "O(H clip D) parameters",
     .whole = "heads=multi_head(4), position=etc(4, 15, 8), mask=etc_hard(4, 8, 15)",
     .hooks = {{Stage::Bias, build, reference, fuse}},
-    .namesSegments = true,
-    .labelsCells = true,
+    .position = {.namesSegments = true, .labelsCells = true},
     .actsOnScores = true};
 
 } // namespace attn

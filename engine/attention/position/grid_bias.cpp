@@ -1,5 +1,5 @@
 #include "engine/attention/mask/grid.h"
-#include "engine/attention/position/positions.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <algorithm>
@@ -71,8 +71,8 @@ const Part kGridBiasPosition{
     .time = "O(T S)",
     .memory = "O(H reach^2), and O(H T S) for the scores",
     .hooks = {{Stage::Bias, build, reference}},
+    .position = {.fitsWindow = true},
     .knowsGrid = true,
-    .fitsWindow = true,
     .actsOnScores = true};
 
 } // namespace attn

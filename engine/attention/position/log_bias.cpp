@@ -1,5 +1,5 @@
 #include "engine/attention/mask/grid.h"
-#include "engine/attention/position/positions.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <array>
@@ -97,8 +97,8 @@ const Part kLogBiasPosition{
     .time = "O(T S + rows cols H hidden)",
     .memory = "O(H hidden) parameters, and O(H T S) for the scores",
     .hooks = {{Stage::Bias, build, reference}},
+    .position = {.fitsWindow = true},
     .knowsGrid = true,
-    .fitsWindow = true,
     .actsOnScores = true};
 
 } // namespace attn

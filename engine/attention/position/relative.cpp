@@ -1,4 +1,4 @@
-#include "engine/attention/position/positions.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/position/sinusoid.h"
 #include "engine/attention/terms.h"
 
@@ -132,8 +132,7 @@ const Part kShawPosition{
     .time = "O(T S D)",
     .memory = "O(T S) and O(clip D) parameters",
     .hooks = {{Stage::Bias, buildShawKeys, referenceShawKeys}, {Stage::Output, buildShawValues, referenceShawValues}},
-    .isRelative = true,
-    .addedToValues = kShawValues,
+    .position = {.isRelative = true, .addedToValues = kShawValues},
     .actsOnScores = true,
     .needsPattern = true};
 
@@ -152,7 +151,7 @@ const Part kTransformerXlPosition{
     .time = "O(T S D)",
     .memory = "O(T S)",
     .hooks = {{Stage::Bias, buildTransformerXl, referenceTransformerXl}},
-    .isRelative = true,
+    .position = {.isRelative = true},
     .actsOnScores = true};
 
 } // namespace attn

@@ -1,4 +1,4 @@
-#include "engine/attention/position/positions.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <fmt/format.h>
@@ -125,8 +125,7 @@ const Part kRotaryPosition{
     .time = "O(T D)",
     .memory = "O(T D)",
     .hooks = {{Stage::QueriesKeys, build, reference}},
-    .checkValues = checkPairs,
-    .isRelative = true,
-    .rotation = rotationOf};
+    .position = {.isRelative = true, .rotation = rotationOf},
+    .checkValues = checkPairs};
 
 } // namespace attn

@@ -1,5 +1,5 @@
+#include "engine/attention/parts.h"
 #include "engine/attention/position/distance_bias.h"
-#include "engine/attention/position/positions.h"
 #include "engine/attention/terms.h"
 
 #include <algorithm>
@@ -109,7 +109,7 @@ const Part kTupePosition{
     .time = "O(T S D)",
     .memory = "O(L C + C^2) parameters for all layers",
     .hooks = {{Stage::Bias, build, reference}},
-    .multipliesScores = true,
+    .position = {.multipliesScores = true},
     .actsOnScores = true};
 
 } // namespace attn

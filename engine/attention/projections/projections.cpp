@@ -1,4 +1,4 @@
-#include "engine/attention/projections/projections.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/spec_hooks.h"
 #include "engine/attention/terms.h"
 

@@ -1,4 +1,4 @@
-#include "engine/attention/score/scores.h"
+#include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
 #include <algorithm>
@@ -183,7 +183,7 @@ const Part kScaledDotScore{
     .time = "O(T S D)",
     .memory = "O(T S), or O(T) fused",
     .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}},
-    .dotScale = [](PartValues, int64_t headWidth) { return 1 / std::sqrt(static_cast<double>(headWidth)); }};
+    .score = {.dotScale = [](PartValues, int64_t headWidth) { return 1 / std::sqrt(static_cast<double>(headWidth)); }}};
 
 const Part kDotScore{
     .id = "dot",
@@ -198,7 +198,7 @@ const Part kDotScore{
     .time = "O(T S D)",
     .memory = "O(T S), or O(T) fused",
     .hooks = {{Stage::Scores, buildDot, referenceDot, fuseDot}},
-    .dotScale = [](PartValues values, int64_t) { return values.real("scale"); }};
+    .score = {.dotScale = [](PartValues values, int64_t) { return values.real("scale"); }}};
 
 const Part kAdditiveScore{
     .id = "additive",
