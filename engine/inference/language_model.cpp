@@ -87,6 +87,8 @@ int64_t LanguageModel::longestText() const {
 std::string LanguageModel::whyNoMore() const {
     if (capacity_ >= config().context) return {};
     if (!isCached_) return ", as its patterns are computed whole";
+    if (const KernelTraits traits = device_->kernelTraits(); traits.prefersSubgroupTiles && !traits.usesHost)
+        return ", the most for shaders of software Vulkan";
     if (capacity_ == kMostShown) return ", which no view exceeds";
     return fmt::format(", whose keys and values take {} MiB on {}", cacheBytes(static_cast<size_t>(capacity_)) >> 20,
                        device_->name());

@@ -171,6 +171,11 @@ TEST_CASE("memory: the longest text is what the memory of the device allows", "[
     CHECK(model.capacity() >= 4096);
     CHECK(model.capacity() <= 1 << 19); // 24 GiB
     if (model.capacity() < 1 << 19) CHECK_THAT(model.whyNoMore(), CONTAINS(" MiB on "));
+    const LanguageModel shaders(openModelSource(folder.path().string()), {.device = {.kernels = Kernels::Shader}});
+    if (shaders.device().traits().isSoftware) { // it ends their loops after 65,535 rounds
+        CHECK(shaders.capacity() == 4096);
+        CHECK_THAT(shaders.whyNoMore(), CONTAINS("shaders of software Vulkan"));
+    }
     const std::vector<int> tokens(static_cast<size_t>(model.capacity()) + 1, 1);
     CHECK_THROWS_AS(model.hold(tokens), Error);
     CHECK(model.cacheRows() == 4096);
