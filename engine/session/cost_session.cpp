@@ -1,5 +1,7 @@
 #include "engine/session/cost_session.h"
 
+#include "engine/core/attempt.h"
+#include "engine/core/error.h"
 #include "engine/runtime/device.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/session/publisher.h"

@@ -1,5 +1,6 @@
 #include "engine/session/playground_session.h"
 
+#include "engine/core/attempt.h"
 #include "engine/inference/finite_count.h"
 #include "engine/playground/attention_run.h"
 #include "engine/playground/block_maps.h"

@@ -1,9 +1,11 @@
 #include "engine/session/training_session.h"
 
+#include "engine/core/attempt.h"
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/io/run_folder.h"
 #include "engine/models/memory_source.h"
+#include "engine/session/publisher.h"
 #include "engine/session/thread_priority.h"
 #include "engine/training/answers.h"
 #include "engine/training/recipe.h"
@@ -14,7 +16,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -35,17 +36,10 @@ public:
         changed_.notify_all();
     }
 
-    std::shared_ptr<const TrainingSnapshot> latest() const {
-        const std::lock_guard lock(mutex_);
-        return latest_;
-    }
+    Publisher<TrainingSnapshot>& snapshots() { return snapshots_; }
     std::vector<MetricPoint> takePoints() {
         const std::lock_guard lock(mutex_);
         return std::exchange(points_, {});
-    }
-    void setListener(std::function<void()> listener) {
-        const std::lock_guard lock(mutex_);
-        listener_ = std::move(listener);
     }
     bool waitIdle(double timeoutSeconds) {
         std::unique_lock lock(mutex_);
@@ -79,21 +73,13 @@ private:
 
     void run(const std::stop_token& stop) {
         lowerThreadPriority();
-        while (!stop.stop_requested()) {
-            try {
-                work(stop);
-            } catch (const Error& error) {
-                fail({error.message(), error.where(), error.hint()});
-            } catch (const std::bad_alloc&) {
-                fail({"the computer is out of memory", "training", "choose a smaller model or batch"});
-            } catch (const std::exception& error) {
-                fail({error.what(), "training", "please report this"});
-            }
-        }
-        try {
+        while (!stop.stop_requested())
+            if (auto failure = attempt(
+                    "training", [&] { work(stop); }, "choose a smaller model or batch"))
+                fail(std::move(*failure));
+        (void)attempt("training", [&] { // the last good checkpoint still exists
             if (run_) run_->save();
-        } catch (const std::exception&) { // the last good checkpoint still exists
-        }
+        });
     }
 
     void fail(Failure failure) {
@@ -169,7 +155,7 @@ private:
         if (run_) run_->save();
         run_.reset();
         timedSteps_ = 0;
-        next_ = {.version = next_.version, .failureCount = next_.failureCount};
+        next_ = {.failureCount = next_.failureCount};
     }
 
     void prepare(const Preparation& asked, const std::stop_token& stop) {
@@ -183,7 +169,7 @@ private:
             const std::lock_guard lock(mutex_);
             return !stop.stop_requested() && !wanted_.start;
         };
-        try {
+        (void)attempt("training", [&] {          // the run itself will say why
             prepared_ = Device::shared(choice_); // keeps the kernels
             isSaid = isSaid || prepared_->isFirstUse();
             if (!goesOn(0)) return;
@@ -196,8 +182,7 @@ private:
             if (trainer.warmUp([&](double share) { return goesOn(kTrainingPart * share); }) && sequencesOf(trainer))
                 prepareViews(weights, exampleInput(trainer), [&] { return !goesOn(kTrainingPart); });
             prepared_->saveKernels();
-        } catch (const std::exception&) { // the run itself will say why
-        }
+        });
         if (std::exchange(next_.preparation, -1) != -1) publish();
     }
 
@@ -332,15 +317,8 @@ private:
     }
 
     void publish() {
-        ++next_.version;
         published_ = Clock::now();
-        std::function<void()> listener;
-        {
-            const std::lock_guard lock(mutex_);
-            latest_ = std::make_shared<const TrainingSnapshot>(next_);
-            listener = listener_;
-        }
-        if (listener) listener();
+        snapshots_.publish(next_);
     }
 
     // Only for the training thread.
@@ -357,8 +335,7 @@ private:
     Wanted wanted_;
     bool isIdle_ = false;
     std::vector<MetricPoint> points_;
-    std::shared_ptr<const TrainingSnapshot> latest_ = std::make_shared<TrainingSnapshot>();
-    std::function<void()> listener_;
+    Publisher<TrainingSnapshot> snapshots_;
     std::jthread thread_; // last: joins before other members are destroyed
 };
 
@@ -413,9 +390,11 @@ void TrainingSession::requestWeights() {
     worker_->want([](Worker::Wanted& wanted) { wanted.weights = true; });
 }
 
-std::shared_ptr<const TrainingSnapshot> TrainingSession::latest() const { return worker_->latest(); }
+std::shared_ptr<const TrainingSnapshot> TrainingSession::latest() const { return worker_->snapshots().latest(); }
 std::vector<MetricPoint> TrainingSession::takePoints() { return worker_->takePoints(); }
-void TrainingSession::setListener(std::function<void()> listener) { worker_->setListener(std::move(listener)); }
+void TrainingSession::setListener(std::function<void()> listener) {
+    worker_->snapshots().setListener(std::move(listener));
+}
 bool TrainingSession::waitIdle(double timeoutSeconds) { return worker_->waitIdle(timeoutSeconds); }
 
 } // namespace attn

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "engine/core/error.h"
+#include "engine/core/failure.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
 #include "engine/session/command_queue.h"
 #include "engine/session/prompt.h"
+#include "engine/session/publisher.h"
 #include "engine/session/sequence_builder.h"
 #include "engine/session/session.h"
 #include "engine/session/token_path.h"
@@ -24,8 +26,7 @@ public:
     ~Worker();
 
     void post(Command command);
-    std::shared_ptr<const Snapshot> latest() const;
-    void setListener(std::function<void()> listener);
+    Publisher<Snapshot>& snapshots() { return snapshots_; }
     bool waitIdle(double timeoutSeconds);
 
 private:
@@ -37,9 +38,11 @@ private:
 
     // Only for the worker thread.
     void run(const std::stop_token& stop);
+    /// Executes a command, or does a piece of what earlier ones began.
+    void work(std::optional<Command> command);
     void execute(Command command);
     void checkAnswer();
-    void fail(const Error& error);
+    void fail(Failure failure);
     void on(const OpenModelCommand& command);
     void on(const ShowWeightsCommand& command);
     void on(const SetPromptCommand& command);
@@ -190,8 +193,7 @@ private:
     /// or the other way round. They fail silently if only the earlier one can do them.
     size_t forEarlier_ = 0;
     bool isBusy_ = false;
-    std::shared_ptr<const Snapshot> latest_ = std::make_shared<Snapshot>();
-    std::function<void()> listener_;
+    Publisher<Snapshot> snapshots_;
     std::atomic<int> stops_ = 0;            ///< queued Stop commands; commands before them end early
     std::atomic<bool> hasOtherRun_ = false; ///< a command waits that changes what an analysis reads
     std::jthread thread_;                   // last: joins before other members are destroyed

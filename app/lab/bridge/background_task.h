@@ -1,8 +1,7 @@
 #pragma once
 
 #include "app/lab/bridge/handover.h"
-#include "engine/core/failure.h"
-#include "engine/session/publisher.h"
+#include "engine/core/attempt.h"
 
 #include <QThreadPool>
 

@@ -12,8 +12,8 @@
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/session_link.h"
+#include "engine/core/attempt.h"
 #include "engine/io/weight_source.h"
-#include "engine/session/publisher.h"
 
 #include <QClipboard>
 #include <QDockWidget>
