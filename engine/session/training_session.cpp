@@ -4,15 +4,18 @@
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/io/run_folder.h"
+#include "engine/jobs/job_file.h"
+#include "engine/jobs/job_list.h"
+#include "engine/jobs/publisher.h"
+#include "engine/jobs/thread_priority.h"
 #include "engine/models/memory_source.h"
-#include "engine/session/publisher.h"
-#include "engine/session/thread_priority.h"
 #include "engine/training/answers.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -46,6 +49,11 @@ public:
         return changed_.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [&] { return isIdle_; });
     }
 
+    /// What a person or another program asks of the run.
+    void obey(JobRequest request) {
+        want([&](Wanted& wanted) { obey(wanted, request); });
+    }
+
     struct Start {
         std::filesystem::path folder;
         Recipe recipe;
@@ -66,7 +74,8 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     using State = TrainingSnapshot::State;
-    static constexpr std::chrono::milliseconds kInterval{33}; ///< between snapshots
+    static constexpr std::chrono::milliseconds kInterval{33};    ///< between snapshots
+    static constexpr std::chrono::milliseconds kAskedEvery{250}; ///< looks for requests of other programs while paused
     static constexpr int kSamples = 12;
     static constexpr int kThumbnail = 64;       ///< pixels of a drawing that nobody sees
     static constexpr size_t kMostAnswers = 128; ///< of steps; those of pictures take 0.1 MB each
@@ -92,6 +101,20 @@ private:
         ++next_.failureCount;
         next_.state = run_ ? State::Paused : State::None;
         publish();
+        if (listed_) listed_->fail(*next_.failure);
+        if (!run_) listed_.reset();
+    }
+
+    static void obey(Wanted& wanted, JobRequest request) {
+        wanted.steps = 0;
+        wanted.plays = request == JobRequest::Continue;
+        wanted.closes = wanted.closes || request == JobRequest::Stop;
+    }
+
+    /// @pre the mutex is locked
+    void obeyOthers() {
+        if (!run_) return;
+        if (const auto request = takeRequest(run_->folder())) obey(wanted_, *request);
     }
 
     /// Waits for work and does one piece of it.
@@ -108,12 +131,15 @@ private:
                 return wanted_.start || wanted_.prepares || wanted_.closes || (wanted_.weights && hasNewWeights()) ||
                        mayStep() || (run_ && !run_->isFinished() && next_.state == State::Training);
             };
-            changed_.wait(lock, stop, [&] { // a wish may be no work, such as that for parameters already given
+            const auto isAsked = [&] { // a wish may be no work, such as that for parameters already given
                 if (hasWork()) return true;
                 isIdle_ = true;
                 changed_.notify_all();
                 return false;
-            });
+            };
+            obeyOthers();
+            if (!run_) changed_.wait(lock, stop, isAsked);
+            while (run_ && !changed_.wait_for(lock, stop, kAskedEvery, isAsked) && !stop.stop_requested()) obeyOthers();
             if (stop.stop_requested()) return;
             isIdle_ = false;
             if (wanted_.plays && wanted_.steps == 0 && Clock::now() < due_ && !wanted_.start && !wanted_.closes) {
@@ -154,6 +180,7 @@ private:
     void letGo() {
         if (run_) run_->save();
         run_.reset();
+        listed_.reset();
         timedSteps_ = 0;
         next_ = {.failureCount = next_.failureCount};
     }
@@ -161,13 +188,18 @@ private:
     void prepare(const Preparation& asked, const std::stop_token& stop) {
         constexpr double kTrainingPart = 0.8;
         bool isSaid = asked.isFirstUse;
+        std::atomic<bool> isStopped = false;
+        ListedJob listed(JobList::shared(),
+                         {.kind = "training", .title = "Prepare the engine for training", .state = JobState::Running},
+                         [&](JobRequest request) { isStopped = isStopped || request == JobRequest::Stop; });
         const auto goesOn = [&](double share) {
+            listed.report({.fraction = share});
             if (isSaid && Clock::now() - published_ >= kInterval) {
                 next_.preparation = share;
                 publish();
             }
             const std::lock_guard lock(mutex_);
-            return !stop.stop_requested() && !wanted_.start;
+            return !stop.stop_requested() && !wanted_.start && !isStopped;
         };
         (void)attempt("training", [&] {          // the run itself will say why
             prepared_ = Device::shared(choice_); // keeps the kernels
@@ -199,6 +231,12 @@ private:
         next_.state = State::Preparing;
         next_.folder = start.folder.string();
         next_.recipe = std::make_shared<const Recipe>(start.recipe);
+        listed_ = std::make_unique<ListedJob>(JobList::shared(),
+                                              JobStatus{.kind = "training",
+                                                        .title = "Train " + start.folder.filename().string(),
+                                                        .folder = start.folder,
+                                                        .canPause = true},
+                                              [this](JobRequest request) { obey(request); });
         publish();
         Recipe recipe = start.recipe;
         recipe.settings.data.stopPoint.throwIfStopped = [&] {
@@ -208,8 +246,10 @@ private:
         try {
             run_ = std::make_unique<TrainingRun>(start.folder, recipe, choice_, !checkpoints(start.folder).empty());
         } catch (const Stopped&) {
+            listed_.reset();
             return; // what was asked for instead comes next
         }
+        if (run_->isFinished() && run_->job().state() != JobState::Finished) (void)run_->finish();
         recipe = run_->trainer().recipe();
         recipe.settings.data.stopPoint = {};
         next_.recipe = std::make_shared<const Recipe>(std::move(recipe));
@@ -319,6 +359,11 @@ private:
     void publish() {
         published_ = Clock::now();
         snapshots_.publish(next_);
+        if (!listed_) return;
+        if (next_.state == State::Paused && run_ && run_->job().state() == JobState::Running)
+            run_->job().setState(JobState::Paused);
+        listed_->setState(run_ ? run_->job().state() : JobState::Running);
+        if (run_) listed_->report(run_->progress());
     }
 
     // Only for the training thread.
@@ -336,7 +381,8 @@ private:
     bool isIdle_ = false;
     std::vector<MetricPoint> points_;
     Publisher<TrainingSnapshot> snapshots_;
-    std::jthread thread_; // last: joins before other members are destroyed
+    std::unique_ptr<ListedJob> listed_; ///< of the run, or of the one that is being opened; before its requests go
+    std::jthread thread_;               // last: joins before other members are destroyed
 };
 
 TrainingSession::TrainingSession(DeviceChoice choice) : worker_(std::make_unique<Worker>(std::move(choice))) {}

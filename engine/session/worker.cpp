@@ -6,7 +6,7 @@
 #include "engine/inference/finite_count.h"
 #include "engine/inference/sampling.h"
 #include "engine/inference/wrong_model.h"
-#include "engine/session/thread_priority.h"
+#include "engine/jobs/thread_priority.h"
 
 #include <fmt/format.h>
 
@@ -33,6 +33,12 @@ int64_t residentBytes() {
 
 constexpr std::chrono::milliseconds kWarmUpDelay{200};
 constexpr std::chrono::milliseconds kRefinedInterval{100}; ///< between two refined pictures
+
+/// "head kinds" for "head_kinds".
+std::string inWords(std::string key) {
+    std::ranges::replace(key, '_', ' ');
+    return key;
+}
 
 } // namespace
 
@@ -247,6 +253,33 @@ void Session::Worker::publish() {
         forEarlier_ = queue_.size();
     }
     snapshots_.publish(next_);
+    listWork();
+}
+
+void Session::Worker::listWork() {
+    const Status& status = next_.status;
+    if (std::exchange(listedActivity_, status.activity) != status.activity) listed_.reset();
+    const bool isLong = status.activity == Activity::Loading || status.activity == Activity::Exporting ||
+                        status.activity == Activity::Analysing;
+    if (!isLong) return;
+    if (!listed_) {
+        timeLeft_ = {};
+        const bool isAnalysis = status.activity == Activity::Analysing;
+        listed_ = std::make_unique<ListedJob>(JobList::shared(),
+                                              JobStatus{.kind = isAnalysis ? "analysis" : "model",
+                                                        .title = isAnalysis ? "Analyse: " + inWords(analysing_)
+                                                                 : status.activity == Activity::Loading
+                                                                     ? "Open a model"
+                                                                     : "Write hooks to a file",
+                                                        .state = JobState::Running},
+                                              [this](JobRequest request) {
+                                                  if (request == JobRequest::Stop) post(StopCommand{});
+                                              });
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+    listed_->report({.fraction = status.progress,
+                     .sentence = status.detail,
+                     .secondsLeft = timeLeft_.after(status.progress, seconds)});
 }
 
 } // namespace attn

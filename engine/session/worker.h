@@ -4,9 +4,10 @@
 #include "engine/core/failure.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
+#include "engine/jobs/job_list.h"
+#include "engine/jobs/publisher.h"
 #include "engine/session/command_queue.h"
 #include "engine/session/prompt.h"
-#include "engine/session/publisher.h"
 #include "engine/session/sequence_builder.h"
 #include "engine/session/session.h"
 #include "engine/session/token_path.h"
@@ -138,6 +139,7 @@ private:
     void refreshProfile();
     void refineViews(); ///< refines coarse views for a while
     void publish();
+    void listWork(); ///< lists what takes a while as a job, and tells how far it is
     void publishIdle();
 
     DeviceChoice choice_;
@@ -160,7 +162,9 @@ private:
     int weightSize_ = 0; ///< size of the shown parameter
     PatternRequest view_;
     SetProfileCommand profiled_;
-    Snapshot next_;             ///< the snapshot under construction
+    Snapshot next_; ///< the snapshot under construction
+    Activity listedActivity_ = Activity::Idle;
+    RemainingTime timeLeft_;
     bool isForEarlier_ = false; ///< the last command was counted in forEarlier_
     bool isRun_ = false;        ///< the last command sets Snapshot::runFailure
     std::string analysing_;     ///< key of the analysis that runs; empty: none
@@ -196,6 +200,7 @@ private:
     Publisher<Snapshot> snapshots_;
     std::atomic<int> stops_ = 0;            ///< queued Stop commands; commands before them end early
     std::atomic<bool> hasOtherRun_ = false; ///< a command waits that changes what an analysis reads
+    std::unique_ptr<ListedJob> listed_;     ///< loading, an export or an analysis; null: none is running
     std::jthread thread_;                   // last: joins before other members are destroyed
 };
 
