@@ -1,5 +1,6 @@
 #include "app/cli/analysis_options.h"
 
+#include "app/cli/progress_line.h"
 #include "engine/analysis/text_rows.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
@@ -12,8 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include <charconv>
-#include <chrono>
-#include <unistd.h>
 
 namespace attn::cli {
 namespace {
@@ -179,20 +178,12 @@ nlohmann::json Asked::rowJson(size_t row) const {
 
 std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, const AnalysisContext& context,
                                             const Analysis& analysis) {
-    using Clock = std::chrono::steady_clock;
-    constexpr std::chrono::seconds kBetweenLines{5}; // without a terminal no line can be updated
-    const bool showsProgress = isatty(STDERR_FILENO) == 1;
-    Clock::time_point said = Clock::now();
+    ProgressLine line;
     AnalysisContext reported = context;
     reported.report = [&](float fraction, const std::string& what) {
-        if (!showsProgress && Clock::now() - said < kBetweenLines) return;
-        said = Clock::now();
-        fmt::print(stderr, "{}{:3.0f} %  {}{}", showsProgress ? "\r\x1b[K" : "", static_cast<double>(fraction) * 100,
-                   what, showsProgress ? "" : "\n");
+        line.show({.fraction = static_cast<double>(fraction), .sentence = what});
     };
-    auto result = attn::runAnalysis(analysis, model, reported);
-    if (showsProgress) fmt::print(stderr, "\r\x1b[K");
-    return result;
+    return attn::runAnalysis(analysis, model, reported);
 }
 
 std::string tokenText(const ModelInfo& model, int token) {

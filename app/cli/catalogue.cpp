@@ -15,6 +15,7 @@ void addEval(Command& command);
 void addExtrapolate(Command& command);
 void addFeatures(Command& command);
 void addGenerate(Command& command);
+void addJobs(Command& command);
 void addLens(Command& command);
 void addMask(Command& command);
 void addModels(Command& command);
@@ -52,6 +53,7 @@ std::span<const CommandEntry> commandCatalogue() {
                      addCost},
         CommandEntry{"features", kAttention, "Measure how close random features come to the softmax", addFeatures},
         CommandEntry{"train", kTrain, "Train a small model on a task", addTrain},
+        CommandEntry{"jobs", kTrain, "List training runs with their progress; stop, pause or continue one", addJobs},
         CommandEntry{"eval", kTrain, "Measure how well a trained model solves its task", addEval},
         CommandEntry{"storage", kTrain, "Compare a model with its weights in fewer bits", addStorage},
         CommandEntry{"perplexity", kTrain, "Measure how well a model predicts a text", addPerplexity},

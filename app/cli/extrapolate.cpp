@@ -1,4 +1,5 @@
 #include "app/cli/command.h"
+#include "app/cli/progress_line.h"
 
 #include "app/figures/plot_figure.h"
 #include "engine/system/atomic_file.h"
@@ -72,7 +73,10 @@ int extrapolate(const ExtrapolateOptions& options) {
     figure.lengths = plan.lengths;
     figure.marked = plan.trained;
     nlohmann::json report = nlohmann::json::array();
-    for (const std::string& scheme : options.specs.empty() ? kSchemes : options.specs) {
+    const std::vector<std::string>& schemes = options.specs.empty() ? kSchemes : options.specs;
+    ProgressLine shown;
+    int64_t done = 0; ///< steps, of all models
+    for (const std::string& scheme : schemes) {
         Recipe recipe{.task = options.task,
                       .settings = plan.settings,
                       .architecture = {.layers = options.layers,
@@ -84,10 +88,16 @@ int extrapolate(const ExtrapolateOptions& options) {
                       .schedule = {.rate = options.rate, .finalRate = options.rate / 30, .warmUp = 50, .steps = steps},
                       .batch = static_cast<int>(options.batch)};
         Trainer trainer(recipe, options.device);
-        for (int64_t step = 0; step < steps; ++step) trainer.step();
+        for (int64_t step = 0; step < steps; ++step) {
+            trainer.step();
+            Progress progress = ofSteps(++done, steps * static_cast<int64_t>(schemes.size()));
+            progress.sentence = scheme;
+            shown.show(std::move(progress));
+        }
         PlotFigure::Line line{.label = QString::fromStdString(scheme).remove("position=").remove("mask=")};
         line.label.remove(", causal").replace(" & ", ", ");
         nlohmann::json entry{{"attention", scheme}, {"lengths", plan.lengths}};
+        shown.clear();
         fmt::print("{:44}", scheme);
         for (int length : plan.lengths) {
             const auto instance = makeTask(task, atLength(plan, options.task, length));

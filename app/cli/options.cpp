@@ -1,4 +1,5 @@
 #include "app/cli/command.h"
+#include "app/cli/progress_line.h"
 
 #include "app/arguments/numbers.h"
 #include "app/figures/read_image.h"
@@ -16,21 +17,18 @@
 
 #include <algorithm>
 
-#include <unistd.h>
-
 namespace attn::cli {
 namespace {
 
 /// Loads a model. Writes its warnings and progress to standard error.
 template <class Model, class Source, class Options, class... More>
 std::unique_ptr<Model> loaded(Source source, const Options& options, More... more) {
-    const bool showsProgress = isatty(STDERR_FILENO) == 1;
+    ProgressLine line(false);
     const auto progress = [&](float fraction, const std::string& what) {
-        if (showsProgress)
-            fmt::print(stderr, "\r\x1b[Kloading {:3.0f} %  {}", static_cast<double>(fraction) * 100, what);
+        line.show({.fraction = static_cast<double>(fraction), .sentence = "loading " + what});
     };
     auto model = std::make_unique<Model>(std::move(source), options, progress, more...);
-    if (showsProgress) fmt::print(stderr, "\r\x1b[K");
+    line.clear();
     for (const std::string& warning : model->info().warnings)
         fmt::print(stderr, "attention-cli: warning: {}\n", printableLines(warning));
     return model;

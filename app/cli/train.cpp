@@ -1,5 +1,7 @@
+#include "app/cli/train.h"
 #include "app/arguments/numbers.h"
 #include "app/cli/command.h"
+#include "app/cli/progress_line.h"
 
 #include "engine/analysis/weight_changes.h"
 #include "engine/core/error.h"
@@ -28,7 +30,7 @@
 #include <optional>
 #include <set>
 #include <system_error>
-#include <unistd.h>
+#include <thread>
 #include <utility>
 
 namespace attn::cli {
@@ -136,8 +138,21 @@ Recipe recipeOf(const TrainOptions& options) {
     return recipeFromJson(json, options.recipe.empty() ? "the command line" : options.recipe);
 }
 
-std::string minutes(double seconds) {
-    return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
+/// Does what other programs ask of the run, such as attention-cli jobs; returns when it may go on or has to stop.
+void obeyOthers(TrainingRun& run) {
+    constexpr std::chrono::milliseconds kBetweenLooks{100};
+    for (bool isPaused = false; stopRequested == 0;) {
+        const auto request = takeRequest(run.folder());
+        if (request == JobRequest::Stop) stopRequested = 1;
+        if (request) isPaused = request == JobRequest::Pause;
+        if (!isPaused) return;
+        if (request) {
+            run.save();
+            run.job().setState(JobState::Paused);
+            report("paused after step {}\n", run.trainer().stepsDone());
+        }
+        std::this_thread::sleep_for(kBetweenLooks);
+    }
 }
 
 void exportBatches(const Trainer& trainer, const std::string& path) {
@@ -250,52 +265,54 @@ std::string windowText(int64_t divisor) {
     return divisor == 1 ? "windows have their full width" : fmt::format("windows have 1/{} of their width", divisor);
 }
 
-int train(const TrainOptions& options) {
-    const Recipe recipe = recipeOf(options);
-    TrainingRun run(options.out, recipe, options.device, options.resumes);
+/// @param resumes from the last checkpoint
+int train(const TrainOptions& options, const Recipe& recipe, bool resumes) {
+    TrainingRun run(options.out, recipe, options.device, resumes);
     Trainer& trainer = run.trainer();
     if (!options.exportBatches.empty()) exportBatches(trainer, options.exportBatches);
 
-    const bool showsProgress = isatty(STDERR_FILENO) == 1;
-    const char* clear = showsProgress ? "\r\x1b[K" : "";
     fmt::print(stderr, "{}: {}, {} steps of {} on {}, {} kernels and {:.1f} MiB of activations and gradients a step\n",
                trainer.task().title, parameterText(trainer), recipe.schedule.steps, batchText(trainer),
                trainer.device().name(), trainer.kernelCount(), static_cast<double>(trainer.arenaBytes()) / (1 << 20));
-    if (const std::string sentence = startSentence(trainer, options.device); !sentence.empty() && !options.resumes)
+    if (const std::string sentence = startSentence(trainer, options.device); !sentence.empty() && !resumes)
         report("{}\n", sentence);
     for (const std::string& warning : {dataWarning(recipe), emptyRowsWarning(trainer.recipe().architecture)})
         if (!warning.empty()) report("warning: {}\n", warning);
     stopOnSignals();
+    ProgressLine line(false);
     std::optional<Failure> problem; // the last reported problem
     const auto start = Clock::now();
     const int64_t first = trainer.stepsDone();
     int64_t shown = trainer.stage();
-    while (!run.isFinished() && stopRequested == 0) {
+    for (; !run.isFinished(); obeyOthers(run)) {
+        if (stopRequested != 0) break;
         const MetricPoint point = run.advance();
         if (const int64_t stage = trainer.stage();
             recipe.schedule.stages > 1 && (stage != shown || point.step == first + 1)) {
             shown = stage;
-            report("{}stage {} of {} from step {} on: {}\n", clear, stage + 1, recipe.schedule.stages, point.step,
+            line.clear();
+            report("stage {} of {} from step {} on: {}\n", stage + 1, recipe.schedule.stages, point.step,
                    windowText(recipe.schedule.windowDivisor(stage)));
         }
         if (run.problem() != problem) {
             problem = run.problem();
-            report("{}{}\n", clear, problem ? "warning: " + problem->sentence() : "the metrics are written again");
+            line.clear();
+            report("{}\n", problem ? "warning: " + problem->sentence() : "the metrics are written again");
         }
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-        const double perStep = seconds / static_cast<double>(point.step - first);
         const double loss = point[metric_names::kLoss];
         const auto hidden = point.find(metric_names::kHiddenTokens);
-        if (const auto validation = point.find(metric_names::kValidationLoss))
-            report("{}step {}  loss {:.4f}  validation {:.4f}  {} {:.4f}{}  {:.0f} s\n", clear, point.step, loss,
-                   *validation, trainer.task().metricName, point[metric_names::kMetric],
+        if (const auto validation = point.find(metric_names::kValidationLoss)) {
+            line.clear();
+            report("step {}  loss {:.4f}  validation {:.4f}  {} {:.4f}{}  {:.0f} s\n", point.step, loss, *validation,
+                   trainer.task().metricName, point[metric_names::kMetric],
                    hidden ? fmt::format("  {} {:.4f}", metricTitle(metric_names::kHiddenTokens), *hidden) : "",
                    seconds);
-        if (showsProgress)
-            report("{}step {}/{}  loss {:.4f}  {:.1f} ms a step  {} left", clear, point.step, recipe.schedule.steps,
-                   loss, perStep * 1e3, minutes(perStep * static_cast<double>(recipe.schedule.steps - point.step)));
+        }
+        line.show(run.progress(), fmt::format("  loss {:.4f}  {:.1f} ms a step", loss,
+                                              1e3 * seconds / static_cast<double>(point.step - first)));
     }
-    report("{}", clear);
+    line.clear();
     if (stopRequested != 0 && !run.isFinished()) {
         run.save();
         report("stopped after step {}; continue with: attention-cli train --resume --out {}\n", trainer.stepsDone(),
@@ -316,6 +333,8 @@ int train(const TrainOptions& options) {
     report("the model is written, but the last metrics are not: {}\n", run.metricsProblem()->what);
     return kFailed;
 }
+
+int train(const TrainOptions& options) { return train(options, recipeOf(options), options.resumes); }
 
 struct EvalOptions {
     std::string path, split = "validation";
@@ -359,12 +378,18 @@ int evaluate(const EvalOptions& options) {
     const int64_t swept = std::min(count, kMostSwept);
     fmt::print("with every {}head: ", options.closed.empty() ? "" : "other "); // measured on the examples of the sweep
     printEvaluation(trainer, swept < count ? trainer.evaluate(split, swept) : evaluation, options.split);
+    ProgressLine line;
+    int64_t done = 0, heads = 0;
+    for (const Site& site : structure.sites) heads += site.heads;
     for (int site = 0; site < static_cast<int>(structure.sites.size()); ++site)
         for (int head = 0; head < structure.sites[static_cast<size_t>(site)].heads; ++head) {
+            line.show(ofSteps(done++, heads));
             if (closed.contains({site, head})) continue;
             trainer.setEvaluationGate(site, head, 0);
+            const Evaluation without = trainer.evaluate(split, swept);
+            line.clear();
             fmt::print("without {} H{}: ", structure.labelOf(site), head);
-            printEvaluation(trainer, trainer.evaluate(split, swept), options.split);
+            printEvaluation(trainer, without, options.split);
             std::fflush(stdout);
             trainer.setEvaluationGate(site, head, 1);
         }
@@ -420,6 +445,11 @@ void addField(Command& command, const RecipeField& field, nlohmann::json& fields
 }
 
 } // namespace
+
+int continueTraining(const std::string& folder, const DeviceChoice& device) {
+    const TrainOptions options{.recipe = {}, .out = folder, .exportBatches = {}, .device = device, .values = {}};
+    return train(options, readRecipe(fs::path(folder) / "recipe.json"), !checkpoints(folder).empty());
+}
 
 void addTrain(Command& command) {
     const auto options = std::make_shared<TrainOptions>();

@@ -23,7 +23,19 @@ long holderOf(int descriptor) {
     return pread(descriptor, text, sizeof text - 1, 0) > 0 ? std::strtol(text, nullptr, 10) : 0;
 }
 
+constexpr int kTries = 10;
+constexpr useconds_t kPauseUs = 10'000;
+
 } // namespace
+
+std::optional<long> RunLock::holder(const std::filesystem::path& run) {
+    const int descriptor = open((run / "run.lock").c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) return std::nullopt;
+    std::optional<long> holder;
+    if (flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) holder = holderOf(descriptor);
+    close(descriptor); // which also ends the lock
+    return holder;
+}
 
 RunLock::RunLock(const std::filesystem::path& run) {
     const std::filesystem::path path = run / "run.lock";
@@ -37,7 +49,12 @@ RunLock::RunLock(const std::filesystem::path& run) {
     struct stat status {};
     if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) refuse(path, "is not a file", "remove it");
     // A file system without locks gives another error; training there must stay possible.
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    bool isFree = flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    for (int again = 0; !isFree && again < kTries; ++again) { // holder() may only be looking
+        usleep(kPauseUs);
+        isFree = flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    }
+    if (!isFree) {
         const long holder = holderOf(descriptor_);
         if (holder == getpid()) refuse(run, "this program trains it already", "pause that training run first");
         refuse(run,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 namespace attn {
 
@@ -12,6 +13,8 @@ public:
     explicit RunLock(const std::filesystem::path& run);
     ~RunLock();
     RunLock(const RunLock&) = delete;
+    /// Whether a process has the folder. @return its number, 0 if it is not known; none: nobody has it
+    static std::optional<long> holder(const std::filesystem::path& run);
     RunLock& operator=(const RunLock&) = delete;
 
 private:

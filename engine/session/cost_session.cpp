@@ -1,9 +1,11 @@
 #include "engine/session/cost_session.h"
 
+#include "engine/core/attempt.h"
+#include "engine/core/error.h"
+#include "engine/jobs/job_queue.h"
+#include "engine/jobs/publisher.h"
 #include "engine/runtime/device.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/session/publisher.h"
-#include "engine/session/query_thread.h"
 
 #include <fmt/format.h>
 
@@ -13,40 +15,36 @@
 namespace attn {
 
 class CostSession::Worker {
-    struct NumberedQuery {
-        CostQuery query;
-        uint64_t number = 0; ///< number of the query
-    };
-
 public:
-    explicit Worker(DeviceChoice choice, double longestPass)
-        : choice_(std::move(choice)), longestPass_(longestPass),
-          thread_([this](std::variant<NumberedQuery> query) { run(std::get<NumberedQuery>(query)); }) {}
-    ~Worker() { cancel(); }
+    explicit Worker(DeviceChoice choice, double longestPass) : choice_(std::move(choice)), longestPass_(longestPass) {}
 
-    void ask(const CostQuery& query) { thread_.ask(NumberedQuery{query, ++lastNumber_}); }
-    void cancel() { cancelled_ = lastNumber_.load(); }
+    void ask(const CostQuery& query) {
+        jobs_.add({.kind = "costs",
+                   .key = kKey,
+                   .title = query.measures ? "Measure the time and memory of attentions" : "",
+                   .canPause = true,
+                   .run = [this, query](JobControl& control) { run(query, control); }});
+    }
+    void cancel() { jobs_.stop(kKey); }
     Publisher<CostSnapshot>& snapshots() { return snapshots_; }
-    bool waitIdle(double timeoutSeconds) { return thread_.waitIdle(timeoutSeconds); }
+    bool waitIdle(double timeoutSeconds) { return jobs_.waitIdle(timeoutSeconds); }
 
 private:
-    void run(const NumberedQuery& request) {
+    static constexpr auto kKey = "costs";
+
+    void run(const CostQuery& query, JobControl& control) {
         CostSnapshot next;
-        next.query = request.query;
-        underway_ = request.number;
+        next.query = query;
         next.isRunning = true;
         next.costs.resize(next.query.specs.size());
         next.remarks.resize(next.query.specs.size());
-        next.failure = attempt("cost", [&] { answer(next); });
+        next.failure = attempt("cost", [&] { answer(next, control); });
         device_.reset();
         next.isRunning = false;
         snapshots_.publish(next);
     }
 
-    /// True also if there is a newer query.
-    bool isCancelled() const { return cancelled_ >= underway_ || lastNumber_ > underway_; }
-
-    void answer(CostSnapshot& next) {
+    void answer(CostSnapshot& next, JobControl& control) {
         const CostQuery& query = next.query;
         if (query.measures) {
             device_ = Device::shared(choice_);
@@ -57,15 +55,16 @@ private:
         // By length first, so that the curves of all specs grow together.
         for (int64_t tokens = query.from; tokens <= query.to; tokens *= 2)
             for (size_t spec = 0; spec < query.specs.size(); ++spec) {
-                if (isCancelled()) return;
-                if (next.remarks[spec].empty()) add(next, spec, tokens);
+                if (!control.mayContinue()) return;
+                if (next.remarks[spec].empty()) add(next, spec, tokens, control.isStopped());
                 next.progress = static_cast<double>(++done) /
                                 static_cast<double>(lengths * static_cast<int64_t>(next.costs.size()));
+                control.report({.fraction = next.progress});
                 snapshots_.publish(next);
             }
     }
 
-    void add(CostSnapshot& next, size_t spec, int64_t tokens) {
+    void add(CostSnapshot& next, size_t spec, int64_t tokens, const std::atomic<bool>& isStopped) {
         const CostQuery& query = next.query;
         std::vector<AttentionCost>& costs = next.costs[spec];
         const AttentionSizes sizes{.queries = tokens, .keys = tokens, .width = query.width};
@@ -82,7 +81,8 @@ private:
                     return;
                 }
             }
-            const auto measured = measureAttention(*device_, query.specs[spec], sizes, [&] { return isCancelled(); });
+            const auto measured =
+                measureAttention(*device_, query.specs[spec], sizes, [&] { return isStopped.load(); });
             if (measured) costs.push_back(*measured);
         } catch (const Error& error) {
             next.remarks[spec] = fmt::format("{} tokens: {}", tokens, error.message());
@@ -93,13 +93,10 @@ private:
     DeviceChoice choice_;
     double longestPass_;
     std::shared_ptr<Device> device_;
-    uint64_t underway_ = 0;
 
     // Shared between threads.
-    std::atomic<uint64_t> lastNumber_{0},
-        cancelled_{0}; ///< number of queries so far, and number of the last cancelled one
     Publisher<CostSnapshot> snapshots_;
-    QueryThread<NumberedQuery> thread_;
+    JobQueue jobs_;
 };
 
 CostSession::CostSession(DeviceChoice choice, double longestPass)

@@ -1,32 +1,36 @@
 #include "engine/session/playground_session.h"
 
+#include "engine/core/attempt.h"
 #include "engine/inference/finite_count.h"
+#include "engine/jobs/job_queue.h"
+#include "engine/jobs/publisher.h"
 #include "engine/playground/attention_run.h"
 #include "engine/playground/block_maps.h"
 #include "engine/runtime/device.h"
 #include "engine/runtime/gpu_executor.h"
-#include "engine/session/publisher.h"
-#include "engine/session/query_thread.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <functional>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 namespace attn {
 
 class PlaygroundSession::Worker {
 public:
-    explicit Worker(DeviceChoice choice)
-        : choice_(std::move(choice)), thread_([this](const auto& asked) {
-              snapshots_.publish(std::visit([this](const auto& query) { return this->answered(query); }, asked));
-          }) {}
+    explicit Worker(DeviceChoice choice) : choice_(std::move(choice)) {}
 
-    template <class Query> void show(const Query& query) { thread_.ask(query); }
+    template <class Query> void show(const Query& query) {
+        jobs_.add({.kind = "playground",
+                   .key = std::is_same_v<Query, PositionQuery> ? "positions" : "maps",
+                   .title = {},
+                   .run = [this, query](JobControl&) { snapshots_.publish(answered(query)); }});
+    }
     Publisher<PlaygroundSnapshot>& snapshots() { return snapshots_; }
-    bool waitIdle(double timeoutSeconds) { return thread_.waitIdle(timeoutSeconds); }
+    bool waitIdle(double timeoutSeconds) { return jobs_.waitIdle(timeoutSeconds); }
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -165,7 +169,7 @@ private:
 
     // Shared between threads.
     Publisher<PlaygroundSnapshot> snapshots_;
-    QueryThread<PlaygroundQuery, PositionQuery> thread_;
+    JobQueue jobs_;
 };
 
 PlaygroundSession::PlaygroundSession(DeviceChoice choice) : worker_(std::make_unique<Worker>(std::move(choice))) {}

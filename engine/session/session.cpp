@@ -9,8 +9,8 @@ Session::Session() : Session(DeviceChoice{}) {}
 Session::~Session() = default;
 
 void Session::post(Command command) { worker_->post(std::move(command)); }
-std::shared_ptr<const Snapshot> Session::latest() const { return worker_->latest(); }
-void Session::setListener(std::function<void()> listener) { worker_->setListener(std::move(listener)); }
+std::shared_ptr<const Snapshot> Session::latest() const { return worker_->snapshots().latest(); }
+void Session::setListener(std::function<void()> listener) { worker_->snapshots().setListener(std::move(listener)); }
 bool Session::waitIdle(double timeoutSeconds) { return worker_->waitIdle(timeoutSeconds); }
 
 } // namespace attn

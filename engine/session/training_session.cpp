@@ -1,10 +1,14 @@
 #include "engine/session/training_session.h"
 
+#include "engine/core/attempt.h"
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "engine/io/run_folder.h"
+#include "engine/jobs/job_file.h"
+#include "engine/jobs/job_list.h"
+#include "engine/jobs/publisher.h"
+#include "engine/jobs/thread_priority.h"
 #include "engine/models/memory_source.h"
-#include "engine/session/thread_priority.h"
 #include "engine/training/answers.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
@@ -12,10 +16,10 @@
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -36,21 +40,19 @@ public:
         changed_.notify_all();
     }
 
-    std::shared_ptr<const TrainingSnapshot> latest() const {
-        const std::lock_guard lock(mutex_);
-        return latest_;
-    }
+    Publisher<TrainingSnapshot>& snapshots() { return snapshots_; }
     std::vector<MetricPoint> takePoints() {
         const std::lock_guard lock(mutex_);
         return std::exchange(points_, {});
     }
-    void setListener(std::function<void()> listener) {
-        const std::lock_guard lock(mutex_);
-        listener_ = std::move(listener);
-    }
     bool waitIdle(double timeoutSeconds) {
         std::unique_lock lock(mutex_);
         return changed_.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [&] { return isIdle_; });
+    }
+
+    /// What a person or another program asks of the run.
+    void obey(JobRequest request) {
+        want([&](Wanted& wanted) { obey(wanted, request); });
     }
 
     struct Start {
@@ -73,28 +75,21 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     using State = TrainingSnapshot::State;
-    static constexpr std::chrono::milliseconds kInterval{33}; ///< between snapshots
+    static constexpr std::chrono::milliseconds kInterval{33};    ///< between snapshots
+    static constexpr std::chrono::milliseconds kAskedEvery{250}; ///< looks for requests of other programs while paused
     static constexpr int kSamples = 12;
     static constexpr int kThumbnail = 64;       ///< pixels of a drawing that nobody sees
     static constexpr size_t kMostAnswers = 128; ///< of steps; those of pictures take 0.1 MB each
 
     void run(const std::stop_token& stop) {
         lowerThreadPriority();
-        while (!stop.stop_requested()) {
-            try {
-                work(stop);
-            } catch (const Error& error) {
-                fail({error.message(), error.where(), error.hint()});
-            } catch (const std::bad_alloc&) {
-                fail({"the computer is out of memory", "training", "choose a smaller model or batch"});
-            } catch (const std::exception& error) {
-                fail({error.what(), "training", "please report this"});
-            }
-        }
-        try {
+        while (!stop.stop_requested())
+            if (auto failure = attempt(
+                    "training", [&] { work(stop); }, "choose a smaller model or batch"))
+                fail(std::move(*failure));
+        (void)attempt("training", [&] { // the last good checkpoint still exists
             if (run_) run_->save();
-        } catch (const std::exception&) { // the last good checkpoint still exists
-        }
+        });
     }
 
     void fail(Failure failure) {
@@ -107,6 +102,20 @@ private:
         ++next_.failureCount;
         next_.state = run_ ? State::Paused : State::None;
         publish();
+        if (listed_) listed_->fail(*next_.failure);
+        if (!run_) listed_.reset();
+    }
+
+    static void obey(Wanted& wanted, JobRequest request) {
+        wanted.steps = 0;
+        wanted.plays = request == JobRequest::Continue;
+        wanted.closes = wanted.closes || request == JobRequest::Stop;
+    }
+
+    /// @pre the mutex is locked
+    void obeyOthers() {
+        if (!run_) return;
+        if (const auto request = takeRequest(run_->folder())) obey(wanted_, *request);
     }
 
     /// Waits for work and does one piece of it.
@@ -123,12 +132,15 @@ private:
                 return wanted_.start || wanted_.prepares || wanted_.closes || (wanted_.weights && hasNewWeights()) ||
                        mayStep() || (run_ && !run_->isFinished() && next_.state == State::Training);
             };
-            changed_.wait(lock, stop, [&] { // a wish may be no work, such as that for parameters already given
+            const auto isAsked = [&] { // a wish may be no work, such as that for parameters already given
                 if (hasWork()) return true;
                 isIdle_ = true;
                 changed_.notify_all();
                 return false;
-            });
+            };
+            obeyOthers();
+            if (!run_) changed_.wait(lock, stop, isAsked);
+            while (run_ && !changed_.wait_for(lock, stop, kAskedEvery, isAsked) && !stop.stop_requested()) obeyOthers();
             if (stop.stop_requested()) return;
             isIdle_ = false;
             if (wanted_.plays && wanted_.steps == 0 && Clock::now() < due_ && !wanted_.start && !wanted_.closes) {
@@ -169,22 +181,28 @@ private:
     void letGo() {
         if (run_) run_->save();
         run_.reset();
+        listed_.reset();
         timedSteps_ = 0;
-        next_ = {.version = next_.version, .failureCount = next_.failureCount};
+        next_ = {.failureCount = next_.failureCount};
     }
 
     void prepare(const Preparation& asked, const std::stop_token& stop) {
         constexpr double kTrainingPart = 0.8;
         bool isSaid = asked.isFirstUse;
+        std::atomic<bool> isStopped = false;
+        ListedJob listed(JobList::shared(),
+                         {.kind = "training", .title = "Prepare the engine for training", .state = JobState::Running},
+                         [&](JobRequest request) { isStopped = isStopped || request == JobRequest::Stop; });
         const auto goesOn = [&](double share) {
+            listed.report({.fraction = share});
             if (isSaid && Clock::now() - published_ >= kInterval) {
                 next_.preparation = share;
                 publish();
             }
             const std::lock_guard lock(mutex_);
-            return !stop.stop_requested() && !wanted_.start;
+            return !stop.stop_requested() && !wanted_.start && !isStopped;
         };
-        try {
+        (void)attempt("training", [&] {          // the run itself will say why
             prepared_ = Device::shared(choice_); // keeps the kernels
             isSaid = isSaid || prepared_->isFirstUse();
             if (!goesOn(0)) return;
@@ -197,8 +215,7 @@ private:
             if (trainer.warmUp([&](double share) { return goesOn(kTrainingPart * share); }) && sequencesOf(trainer))
                 prepareViews(weights, exampleInput(trainer), [&] { return !goesOn(kTrainingPart); });
             prepared_->saveKernels();
-        } catch (const std::exception&) { // the run itself will say why
-        }
+        });
         if (std::exchange(next_.preparation, -1) != -1) publish();
     }
 
@@ -215,6 +232,12 @@ private:
         next_.state = State::Preparing;
         next_.folder = start.folder.string();
         next_.recipe = std::make_shared<const Recipe>(start.recipe);
+        listed_ = std::make_unique<ListedJob>(JobList::shared(),
+                                              JobStatus{.kind = "training",
+                                                        .title = "Train " + start.folder.filename().string(),
+                                                        .folder = start.folder,
+                                                        .canPause = true},
+                                              [this](JobRequest request) { obey(request); });
         publish();
         Recipe recipe = start.recipe;
         recipe.settings.data.stopPoint.throwIfStopped = [&] {
@@ -224,8 +247,10 @@ private:
         try {
             run_ = std::make_unique<TrainingRun>(start.folder, recipe, choice_, !checkpoints(start.folder).empty());
         } catch (const Stopped&) {
+            listed_.reset();
             return; // what was asked for instead comes next
         }
+        if (run_->isFinished() && run_->job().state() != JobState::Finished) (void)run_->finish();
         recipe = run_->trainer().recipe();
         recipe.settings.data.stopPoint = {};
         next_.recipe = std::make_shared<const Recipe>(std::move(recipe));
@@ -333,15 +358,13 @@ private:
     }
 
     void publish() {
-        ++next_.version;
         published_ = Clock::now();
-        std::function<void()> listener;
-        {
-            const std::lock_guard lock(mutex_);
-            latest_ = std::make_shared<const TrainingSnapshot>(next_);
-            listener = listener_;
-        }
-        if (listener) listener();
+        snapshots_.publish(next_);
+        if (!listed_) return;
+        if (next_.state == State::Paused && run_ && run_->job().state() == JobState::Running)
+            run_->job().setState(JobState::Paused);
+        listed_->setState(run_ ? run_->job().state() : JobState::Running);
+        if (run_) listed_->report(run_->progress());
     }
 
     // Only for the training thread.
@@ -358,9 +381,9 @@ private:
     Wanted wanted_;
     bool isIdle_ = false;
     std::vector<MetricPoint> points_;
-    std::shared_ptr<const TrainingSnapshot> latest_ = std::make_shared<TrainingSnapshot>();
-    std::function<void()> listener_;
-    std::jthread thread_; // last: joins before other members are destroyed
+    Publisher<TrainingSnapshot> snapshots_;
+    std::unique_ptr<ListedJob> listed_; ///< of the run, or of the one that is being opened; before its requests go
+    std::jthread thread_;               // last: joins before other members are destroyed
 };
 
 TrainingSession::TrainingSession(DeviceChoice choice) : worker_(std::make_unique<Worker>(std::move(choice))) {}
@@ -414,9 +437,11 @@ void TrainingSession::requestWeights() {
     worker_->want([](Worker::Wanted& wanted) { wanted.weights = true; });
 }
 
-std::shared_ptr<const TrainingSnapshot> TrainingSession::latest() const { return worker_->latest(); }
+std::shared_ptr<const TrainingSnapshot> TrainingSession::latest() const { return worker_->snapshots().latest(); }
 std::vector<MetricPoint> TrainingSession::takePoints() { return worker_->takePoints(); }
-void TrainingSession::setListener(std::function<void()> listener) { worker_->setListener(std::move(listener)); }
+void TrainingSession::setListener(std::function<void()> listener) {
+    worker_->snapshots().setListener(std::move(listener));
+}
 bool TrainingSession::waitIdle(double timeoutSeconds) { return worker_->waitIdle(timeoutSeconds); }
 
 } // namespace attn

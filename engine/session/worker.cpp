@@ -1,17 +1,17 @@
 #include "engine/session/worker.h"
 
+#include "engine/core/attempt.h"
 #include "engine/core/error.h"
 #include "engine/gpu/device_errors.h"
 #include "engine/inference/finite_count.h"
 #include "engine/inference/sampling.h"
 #include "engine/inference/wrong_model.h"
-#include "engine/session/thread_priority.h"
+#include "engine/jobs/thread_priority.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
-#include <new>
 #include <span>
 #include <utility>
 
@@ -33,6 +33,12 @@ int64_t residentBytes() {
 
 constexpr std::chrono::milliseconds kWarmUpDelay{200};
 constexpr std::chrono::milliseconds kRefinedInterval{100}; ///< between two refined pictures
+
+/// "head kinds" for "head_kinds".
+std::string inWords(std::string key) {
+    std::ranges::replace(key, '_', ' ');
+    return key;
+}
 
 } // namespace
 
@@ -56,16 +62,6 @@ void Session::Worker::post(Command command) {
         queue_.push(std::move(command));
     }
     changed_.notify_all();
-}
-
-std::shared_ptr<const Snapshot> Session::Worker::latest() const {
-    const std::lock_guard lock(mutex_);
-    return latest_;
-}
-
-void Session::Worker::setListener(std::function<void()> listener) {
-    const std::lock_guard lock(mutex_);
-    listener_ = std::move(listener);
 }
 
 bool Session::Worker::waitIdle(double timeoutSeconds) {
@@ -104,44 +100,38 @@ void Session::Worker::run(const std::stop_token& stop) {
             if (command) isBusy_ = true;
             if (command && std::holds_alternative<StopCommand>(*command)) --stops_;
         }
-        try {
-            if (command) {
-                execute(std::move(*command));
-            } else if (stop.stop_requested()) {
-                break;
-            } else if (remaining_ > 0 && (!isRefining_ || Clock::now() >= nextToken_)) {
-                generateOne();
-            } else if (searchSteps_ > 0) {
-                searchOne();
-            } else if (isRefining_) {
-                refineViews();
-            }
-        } catch (const Cancelled&) {
-            if (!analysing_.empty())
-                next_.failedAnalyses[analysing_] = {
-                    .what = "stopped before it was done", .where = {}, .hint = "run it again"};
-            publishIdle();
-        } catch (const gpu::DeviceLost& error) {
-            if (next_.model && (next_.picture || !path_.tokens().empty()))
-                lostInput_ = LostInput{next_.modelPath, path_, prompt_, next_.picture};
-            forgetSearch();
-            model_.reset();
-            next_.model.reset();
-            fail(error);
-        } catch (const WrongModel& error) {
-            if (isForEarlier_)
-                publishIdle(); // nobody waits for it any more
-            else
-                fail(error);
-        } catch (const Error& error) {
-            fail(error);
-        } catch (const std::bad_alloc&) {
-            fail(Error({.what = "the computer is out of memory",
-                        .where = {},
-                        .hint = "close other programs or open a smaller model"}));
-        } catch (const std::exception& error) {
-            fail(Error({.what = error.what(), .where = "internal", .hint = "please report this"}));
-        }
+        if (!command && stop.stop_requested()) break;
+        if (auto failure = attempt(
+                {}, [&] { work(std::move(command)); }, "close other programs or open a smaller model"))
+            fail(std::move(*failure));
+    }
+}
+
+void Session::Worker::work(std::optional<Command> command) {
+    try {
+        if (command)
+            execute(std::move(*command));
+        else if (remaining_ > 0 && (!isRefining_ || Clock::now() >= nextToken_))
+            generateOne();
+        else if (searchSteps_ > 0)
+            searchOne();
+        else if (isRefining_)
+            refineViews();
+    } catch (const Cancelled&) {
+        if (!analysing_.empty())
+            next_.failedAnalyses[analysing_] = {
+                .what = "stopped before it was done", .where = {}, .hint = "run it again"};
+        publishIdle();
+    } catch (const gpu::DeviceLost&) {
+        if (next_.model && (next_.picture || !path_.tokens().empty()))
+            lostInput_ = LostInput{next_.modelPath, path_, prompt_, next_.picture};
+        forgetSearch();
+        model_.reset();
+        next_.model.reset();
+        throw;
+    } catch (const WrongModel&) {
+        if (!isForEarlier_) throw;
+        publishIdle(); // nobody waits for it any more
     }
 }
 
@@ -172,22 +162,22 @@ void Session::Worker::execute(Command command) {
 /// Says that the run has no answer, beside what the run shows: patterns and hooks tell where it went wrong.
 void Session::Worker::checkAnswer() {
     if (!model_ || !model().info().hasFiniteWeights) return; // a warning has said so
-    try {
+    auto failure = attempt({}, [this] {
         if (next_.answer) requireFinite(next_.answer->logits, "logits", model().info().name);
         if (next_.classes)
             requireFinite(next_.classes->logits, "logits", model().info().name);
         else if (next_.next && !next_.next->logits.empty())
             requireLogits(next_.next->logits);
-    } catch (const Error& error) {
-        next_.failure = Failure{error.message(), error.where(), error.hint()};
-        ++next_.failureCount;
-        publish();
-    }
+    });
+    if (!failure) return;
+    next_.failure = std::move(failure);
+    ++next_.failureCount;
+    publish();
 }
 
-void Session::Worker::fail(const Error& error) {
+void Session::Worker::fail(Failure failure) {
     remaining_ = searchSteps_ = 0;
-    next_.failure = Failure{error.message(), error.where(), error.hint()};
+    next_.failure = std::move(failure);
     ++next_.failureCount;
     if (isRun_) next_.runFailure = next_.failure;
     if (!analysing_.empty()) { // an earlier result would be taken for the answer
@@ -255,18 +245,41 @@ void Session::Worker::refineViews() {
 }
 
 void Session::Worker::publish() {
-    ++next_.version;
     next_.status.deviceBytes = model_ ? model_->deviceBytes() : 0;
     next_.status.residentBytes = residentBytes();
-    std::function<void()> listener;
-    {
+    const auto before = snapshots_.latest();
+    if (before->model && next_.model && before->readsPictures() != next_.readsPictures()) {
         const std::lock_guard lock(mutex_);
-        if (latest_->model && next_.model && latest_->readsPictures() != next_.readsPictures())
-            forEarlier_ = queue_.size();
-        latest_ = std::make_shared<const Snapshot>(next_);
-        listener = listener_;
+        forEarlier_ = queue_.size();
     }
-    if (listener) listener();
+    snapshots_.publish(next_);
+    listWork();
+}
+
+void Session::Worker::listWork() {
+    const Status& status = next_.status;
+    if (std::exchange(listedActivity_, status.activity) != status.activity) listed_.reset();
+    const bool isLong = status.activity == Activity::Loading || status.activity == Activity::Exporting ||
+                        status.activity == Activity::Analysing;
+    if (!isLong) return;
+    if (!listed_) {
+        timeLeft_ = {};
+        const bool isAnalysis = status.activity == Activity::Analysing;
+        listed_ = std::make_unique<ListedJob>(JobList::shared(),
+                                              JobStatus{.kind = isAnalysis ? "analysis" : "model",
+                                                        .title = isAnalysis ? "Analyse: " + inWords(analysing_)
+                                                                 : status.activity == Activity::Loading
+                                                                     ? "Open a model"
+                                                                     : "Write hooks to a file",
+                                                        .state = JobState::Running},
+                                              [this](JobRequest request) {
+                                                  if (request == JobRequest::Stop) post(StopCommand{});
+                                              });
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+    listed_->report({.fraction = status.progress,
+                     .sentence = status.detail,
+                     .secondsLeft = timeLeft_.after(status.progress, seconds)});
 }
 
 } // namespace attn

@@ -1,8 +1,11 @@
 #pragma once
 
 #include "engine/core/error.h"
+#include "engine/core/failure.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
+#include "engine/jobs/job_list.h"
+#include "engine/jobs/publisher.h"
 #include "engine/session/command_queue.h"
 #include "engine/session/prompt.h"
 #include "engine/session/sequence_builder.h"
@@ -24,8 +27,7 @@ public:
     ~Worker();
 
     void post(Command command);
-    std::shared_ptr<const Snapshot> latest() const;
-    void setListener(std::function<void()> listener);
+    Publisher<Snapshot>& snapshots() { return snapshots_; }
     bool waitIdle(double timeoutSeconds);
 
 private:
@@ -37,9 +39,11 @@ private:
 
     // Only for the worker thread.
     void run(const std::stop_token& stop);
+    /// Executes a command, or does a piece of what earlier ones began.
+    void work(std::optional<Command> command);
     void execute(Command command);
     void checkAnswer();
-    void fail(const Error& error);
+    void fail(Failure failure);
     void on(const OpenModelCommand& command);
     void on(const ShowWeightsCommand& command);
     void on(const SetPromptCommand& command);
@@ -135,6 +139,7 @@ private:
     void refreshProfile();
     void refineViews(); ///< refines coarse views for a while
     void publish();
+    void listWork(); ///< lists what takes a while as a job, and tells how far it is
     void publishIdle();
 
     DeviceChoice choice_;
@@ -157,7 +162,9 @@ private:
     int weightSize_ = 0; ///< size of the shown parameter
     PatternRequest view_;
     SetProfileCommand profiled_;
-    Snapshot next_;             ///< the snapshot under construction
+    Snapshot next_; ///< the snapshot under construction
+    Activity listedActivity_ = Activity::Idle;
+    RemainingTime timeLeft_;
     bool isForEarlier_ = false; ///< the last command was counted in forEarlier_
     bool isRun_ = false;        ///< the last command sets Snapshot::runFailure
     std::string analysing_;     ///< key of the analysis that runs; empty: none
@@ -190,10 +197,10 @@ private:
     /// or the other way round. They fail silently if only the earlier one can do them.
     size_t forEarlier_ = 0;
     bool isBusy_ = false;
-    std::shared_ptr<const Snapshot> latest_ = std::make_shared<Snapshot>();
-    std::function<void()> listener_;
+    Publisher<Snapshot> snapshots_;
     std::atomic<int> stops_ = 0;            ///< queued Stop commands; commands before them end early
     std::atomic<bool> hasOtherRun_ = false; ///< a command waits that changes what an analysis reads
+    std::unique_ptr<ListedJob> listed_;     ///< loading, an export or an analysis; null: none is running
     std::jthread thread_;                   // last: joins before other members are destroyed
 };
 

@@ -87,7 +87,6 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
     remaining_ = 0; // generation belongs to the old model
     isRefining_ = false;
     Snapshot fresh;
-    fresh.version = next_.version;
     fresh.openings = next_.openings;
     fresh.promptNumber = next_.promptNumber;
     fresh.failureCount = next_.failureCount;

@@ -23,6 +23,12 @@ std::string cacheDirectory() {
     return {};
 }
 
+std::string dataDirectory() {
+    if (auto xdg = read("XDG_DATA_HOME")) return *xdg;
+    if (const auto home = read("HOME")) return *home + "/.local/share";
+    return {};
+}
+
 std::vector<std::string> dataDirectories() {
     std::vector<std::string> folders;
     std::istringstream list(read("XDG_DATA_DIRS").value_or("/usr/local/share:/usr/share"));

@@ -12,6 +12,7 @@ std::optional<std::string> device();  ///< ATTN_DEVICE: a device's index or part
 std::optional<std::string> kernels(); ///< ATTN_KERNELS: auto, shader or host
 bool validation();                    ///< ATTN_VALIDATION=1: load the Khronos validation layer
 std::string cacheDirectory();         ///< XDG_CACHE_HOME or ~/.cache, plus /attention-lab; empty if neither exists
+std::string dataDirectory();          ///< XDG_DATA_HOME or ~/.local/share; empty if neither exists
 /// XDG_DATA_DIRS, or /usr/local/share and /usr/share: where programs have their data, the most important first.
 std::vector<std::string> dataDirectories();
 /// Sets the number of worker threads that software Vulkan (lavapipe) uses in instances created later.

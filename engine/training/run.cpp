@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace attn {
@@ -46,6 +47,38 @@ TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Dev
     std::erase_if(kept, [&](const MetricPoint& point) { return point.step > trainer_.stepsDone(); });
     metrics_.emplace(folder, kept);
     model_ = trainer_.objective().describe();
+    const auto before = readJob(folder); // a program may have been killed between the last step and the model
+    const bool wasFinished = isFinished() && (!before || before->status.state == JobState::Finished);
+    job_.emplace(folder, "training", "Train " + folder.filename().string());
+    job_->report(progress());
+    if (wasFinished) job_->setState(JobState::Finished);
+}
+
+TrainingRun::~TrainingRun() {
+    if (job_ && job_->state() != JobState::Finished && job_->state() != JobState::Failed)
+        job_->setState(JobState::Stopped);
+}
+
+Progress TrainingRun::progress() const {
+    Progress progress = ofSteps(trainer_.stepsDone(), trainer_.recipe().schedule.steps);
+    progress.secondsLeft = secondsLeft_;
+    return progress;
+}
+
+MetricPoint TrainingRun::advance() {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    job_->setState(JobState::Running);
+    try {
+        MetricPoint point = makeStep();
+        workSeconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+        secondsLeft_ = remaining_.after(progress().fraction, workSeconds_);
+        job_->report(progress());
+        return point;
+    } catch (const Error& error) {
+        job_->fail({error.message(), error.where(), error.hint()});
+        throw;
+    }
 }
 
 std::map<std::string, std::vector<float>> TrainingRun::trainedWeights() const {
@@ -74,7 +107,7 @@ std::vector<double> TrainingRun::ratiosSince(const std::map<std::string, std::ve
     return ratios;
 }
 
-MetricPoint TrainingRun::advance() {
+MetricPoint TrainingRun::makeStep() {
     const Recipe& recipe = trainer_.recipe();
     const bool measuresRatios = (trainer_.stepsDone() + 1) % kRatioEvery == 0;
     const auto before = measuresRatios ? trainedWeights() : std::map<std::string, std::vector<float>>{};
@@ -139,6 +172,7 @@ void TrainingRun::save() {
 Evaluation TrainingRun::finish() {
     if (metrics_->isGone()) restoreFolder();
     writeModel(folder_, trainer_);
+    job_->setState(JobState::Finished);
     return trainer_.evaluate(Split::Validation, exampleCount(trainer_, Split::Validation));
 }
 

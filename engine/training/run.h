@@ -2,6 +2,7 @@
 
 #include "engine/inference/given.h"
 #include "engine/io/run_lock.h"
+#include "engine/jobs/job_file.h"
 #include "engine/models/memory_source.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/metrics_file.h"
@@ -26,7 +27,14 @@ public:
 
     Trainer& trainer() { return trainer_; }
     const std::filesystem::path& folder() const { return folder_; }
+    ~TrainingRun();
+    TrainingRun(const TrainingRun&) = delete;
+    TrainingRun& operator=(const TrainingRun&) = delete;
     bool isFinished() const { return trainer_.stepsDone() >= trainer_.recipe().schedule.steps; }
+
+    /// What job.json says of it. A run that ends before its last step is stopped, unless it failed.
+    JobJournal& job() { return *job_; }
+    Progress progress() const; ///< with the time that is left, at the rate of the steps so far
 
     /// Runs one step and everything that is due after it. @throws Error if the loss is not a number
     MetricPoint advance();
@@ -44,6 +52,7 @@ public:
     std::shared_ptr<const WeightSet> weights() const { return weightsOf(trainer_, model_); }
 
 private:
+    MetricPoint makeStep();
     void restoreFolder();
     std::vector<double> ratiosSince(const std::map<std::string, std::vector<float>>& before) const;
     std::map<std::string, std::vector<float>> trainedWeights() const;
@@ -54,6 +63,10 @@ private:
     bool restored_ = false; ///< someone removed the folder
     std::optional<RunLock> lock_;
     std::optional<MetricsFile> metrics_;
+    std::optional<JobJournal> job_;
+    double workSeconds_ = 0; ///< of all steps
+    RemainingTime remaining_;
+    std::optional<double> secondsLeft_;
     std::shared_ptr<const WeightSet::Model> model_;
 };
 

@@ -25,7 +25,7 @@ TEST_CASE("autosave: what a crash left behind is offered, and after a clean exit
     CHECK_FALSE(last.takeLeftover());
     last.saveNow();
     last.finish(true); // the save on the other thread must not write the file again
-    BackgroundTask::threads().waitForDone();
+    BackgroundTask::queue().waitIdle();
     CHECK_FALSE(QFile::exists(folder.path() + "/autosave.attnlab"));
     CHECK(QFile::exists(folder.path() + "/last.attnlab"));
 }
@@ -42,7 +42,7 @@ TEST_CASE("autosave: why a session cannot be saved is said once", "[lab]") {
                      [&](const Failure& failure) { reasons << QString::fromStdString(failure.what); });
     const auto save = [&] {
         autosave.saveNow();
-        BackgroundTask::threads().waitForDone();
+        BackgroundTask::queue().waitIdle();
         QCoreApplication::processEvents();
     };
     save();
@@ -71,7 +71,7 @@ TEST_CASE("autosave: only the user can read it, also where it was readable befor
     Autosave autosave(own, smallSession);
     CHECK(isPrivate(own));
     autosave.saveNow();
-    BackgroundTask::threads().waitForDone();
+    BackgroundTask::queue().waitIdle();
     CHECK(isPrivate(path));
     CHECK(autosave.takeLeftover());
     autosave.finish(true);

@@ -2,6 +2,8 @@
 
 #include "app/lab/bridge/background_task.h"
 
+#include <QSemaphore>
+
 #include <utility>
 
 namespace attn {
@@ -10,9 +12,11 @@ namespace attn {
 /// on the window's thread.
 class HeldPool {
 public:
-    HeldPool() : threads_(BackgroundTask::threads().maxThreadCount()) {
-        BackgroundTask::threads().waitForDone();
-        for (int i = 0; i < threads_; ++i) BackgroundTask::threads().start([this] { gate_.acquire(); });
+    HeldPool() : threads_(BackgroundTask::queue().threadCount()) {
+        BackgroundTask::queue().waitIdle();
+        for (int i = 0; i < threads_; ++i)
+            BackgroundTask::queue().add(
+                {.kind = {}, .key = {}, .title = {}, .run = [this](JobControl&) { gate_.acquire(); }});
     }
     ~HeldPool() { release(); }
     HeldPool(const HeldPool&) = delete;
@@ -21,7 +25,7 @@ public:
     /// Lets the work begin, and waits until it is done. Its results are still on their way to the window's thread.
     void release() {
         gate_.release(std::exchange(threads_, 0));
-        BackgroundTask::threads().waitForDone();
+        BackgroundTask::queue().waitIdle();
     }
 
 private:

@@ -75,7 +75,7 @@ TEST_CASE("autosave: every change is saved, also one that no run of the model go
     const auto savedAs = [&](const char* workspace, Autosave& by) {
         document.workspace = workspace;
         by.saveNow();
-        BackgroundTask::threads().waitForDone();
+        BackgroundTask::queue().waitIdle();
         QCoreApplication::processEvents();
         return std::get<SessionDocument>(loadSession(folder.path() + "/autosave.attnlab")).workspace;
     };

@@ -20,11 +20,6 @@ int runTraining(const std::vector<std::string>& arguments, int killAfter) {
     return program.wait();
 }
 
-std::string bytesOf(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 int64_t lastStep(const std::filesystem::path& run) {
     const auto all = checkpoints(run);
     return all.empty() ? -1 : checkpointStep(all.back()).value();

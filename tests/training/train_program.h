@@ -2,13 +2,27 @@
 
 #include "tests/support/catch.h"
 
+#include <array>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <iostream>
+#include <iterator>
+#include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace attn::test {
+
+inline std::string bytesOf(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
 
 /// attention-cli train in a process of its own.
 class TrainProgram {

@@ -1,10 +1,8 @@
 #pragma once
 
 #include "app/lab/bridge/handover.h"
-#include "engine/core/failure.h"
-#include "engine/session/publisher.h"
-
-#include <QThreadPool>
+#include "engine/core/attempt.h"
+#include "engine/jobs/job_queue.h"
 
 #include <atomic>
 #include <functional>
@@ -29,36 +27,51 @@ public:
     /// @param work  runs on another thread; it should end early when `isStopped` becomes true. An exception becomes a
     /// Failure
     /// @param done  called on the window's thread, unless the task was cancelled or replaced
+    /// @param title in the list of jobs; empty: it is not listed
     template <class Result>
     void start(const std::string& where,
                std::function<std::variant<Result, Failure>(const std::atomic<bool>& isStopped)> work,
-               std::function<void(std::variant<Result, Failure> result)> done) {
+               std::function<void(std::variant<Result, Failure> result)> done, std::string title = {}) {
         cancel();
-        isStopped_ = std::make_shared<std::atomic<bool>>(false);
-        runOn(threads(), [this, where, window = &Handover::toWindow(), work = std::move(work), done = std::move(done),
-                          isStopped = isStopped_] {
-            auto result = std::make_shared<std::variant<Result, Failure>>();
-            if (auto failure = attempt(where, [&] { *result = work(*isStopped); })) *result = std::move(*failure);
-            if (*isStopped) return; // the application may have ended
-            window->post([this, result, done, isStopped] {
-                if (*isStopped) return; // this object may be destroyed
-                isStopped_.reset();
-                done(std::move(*result));
-            });
-        });
+        isCancelled_ = std::make_shared<std::atomic<bool>>(false);
+        job_ = queue().add({.kind = "files",
+                            .key = {},
+                            .title = std::move(title),
+                            .run = [this, where, window = &Handover::toWindow(), work = std::move(work),
+                                    done = std::move(done), isCancelled = isCancelled_](JobControl& control) {
+                                auto result = std::make_shared<std::variant<Result, Failure>>();
+                                if (auto failure = attempt(where, [&] { *result = work(control.isStopped()); }))
+                                    *result = std::move(*failure);
+                                if (*isCancelled) return; // the application may be gone
+                                if (control.isStopped())
+                                    *result =
+                                        Failure{.what = "was stopped before it was done", .where = where, .hint = {}};
+                                window->post([this, result, done, isCancelled] {
+                                    if (*isCancelled) return; // this may be gone
+                                    forget();
+                                    done(std::move(*result));
+                                });
+                            }});
     }
     /// Drops the result, and asks the work to end.
     void cancel() {
-        if (isStopped_) *isStopped_ = true;
-        isStopped_.reset();
+        if (isCancelled_) *isCancelled_ = true;
+        if (job_) job_->stop();
+        forget();
     }
-    bool isRunning() const { return isStopped_ != nullptr; }
+    bool isRunning() const { return isCancelled_ != nullptr; }
 
-    /// The threads that do the work. They are separate from Qt's threads, for which drawing waits.
-    static QThreadPool& threads();
+    /// The threads that do the work. They are not those of Qt, for which drawing waits.
+    static JobQueue& queue();
 
 private:
-    std::shared_ptr<std::atomic<bool>> isStopped_; ///< of the running work; null: none
+    void forget() {
+        isCancelled_.reset();
+        job_.reset();
+    }
+
+    std::shared_ptr<std::atomic<bool>> isCancelled_; ///< of the work that is running; null: none
+    std::shared_ptr<JobControl> job_;                ///< the same
 };
 
 } // namespace attn

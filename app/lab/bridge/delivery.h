@@ -18,9 +18,12 @@ public:
     Delivery& operator=(const Delivery&) = delete;
 
     /// Asks for a delivery. May be called from any thread.
-    void request() {
+    /// @param note what to do before, unless the deliveries have been stopped
+    void request(const std::function<void()>& note = {}) {
         const std::lock_guard lock(mutex_);
-        if (isClosed_ || std::exchange(isQueued_, true)) return;
+        if (isClosed_) return;
+        if (note) note();
+        if (std::exchange(isQueued_, true)) return;
         handover_.post([this] {
             {
                 const std::lock_guard inner(mutex_);
@@ -30,7 +33,7 @@ public:
             deliver_();
         });
     }
-    /// Stops all deliveries. Call this before objects that they use are destroyed.
+    /// Stops all deliveries, and waits for a note that is being made. Call this before what they use is destroyed.
     void close() {
         const std::lock_guard lock(mutex_);
         isClosed_ = true;

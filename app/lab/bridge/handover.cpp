@@ -2,8 +2,6 @@
 
 #include <QCoreApplication>
 #include <QEvent>
-#include <QRunnable>
-#include <QThreadPool>
 
 #include <utility>
 
@@ -37,15 +35,6 @@ struct CallEvent : QEvent {
     std::function<void()> work;
 };
 
-struct Runnable : QRunnable {
-    explicit Runnable(std::function<void()> task) : work(std::move(task)) {}
-    void run() override {
-        take(this);
-        work();
-    }
-    std::function<void()> work;
-};
-
 } // namespace
 
 void Handover::post(std::function<void()> work) {
@@ -64,12 +53,6 @@ bool Handover::event(QEvent* event) {
     take(event);
     static_cast<CallEvent*>(event)->work();
     return true;
-}
-
-void runOn(QThreadPool& pool, std::function<void()> work) {
-    auto* runnable = new Runnable(std::move(work));
-    give(runnable);
-    pool.start(runnable);
 }
 
 } // namespace attn

@@ -4,8 +4,6 @@
 
 #include <functional>
 
-class QThreadPool;
-
 namespace attn {
 
 /// Runs functions on the thread of this object, in order. Functions that still wait when it is destroyed never run.
@@ -21,8 +19,5 @@ public:
 
     bool event(QEvent* event) override;
 };
-
-/// Runs a function on a thread of a pool.
-void runOn(QThreadPool& pool, std::function<void()> work);
 
 } // namespace attn

@@ -5,17 +5,14 @@
 namespace attn {
 
 SessionBridge::SessionBridge(DeviceChoice choice, QObject* parent)
-    : QObject(parent), session_(std::make_unique<Session>(std::move(choice))) {
+    : QObject(parent), delivery_([this] { deliver(); }), session_(std::make_unique<Session>(std::move(choice))) {
     session_->setListener([this] { receive(); });
-    // A snapshot may have come before the listener was set.
-    handover_.post([this] { deliver(); });
+    delivery_.request(); // a snapshot from before the listener was set must not be missed
 }
 
 SessionBridge::~SessionBridge() {
-    // The worker may be in receive() now. From here on receive() returns at once, even while the session shuts down.
-    const std::lock_guard lock(mutex_);
-    isClosing_ = true;
-}
+    delivery_.close();
+} // before the session, which the worker asks for its newest snapshot
 
 bool SessionBridge::isOpeningModel() const {
     const auto snapshot = latest();
@@ -29,21 +26,19 @@ void SessionBridge::post(Command command) {
 }
 
 void SessionBridge::receive() {
-    const std::lock_guard lock(mutex_);
-    if (isClosing_) return;
-    const auto snapshot = session_->latest();
-    if (snapshot->failure && snapshot->failureCount != failureCount_) {
+    delivery_.request([this] {
+        const auto snapshot = session_->latest();
+        if (!snapshot->failure || snapshot->failureCount == failureCount_) return;
         failureCount_ = snapshot->failureCount;
+        const std::lock_guard lock(mutex_);
         failures_.push_back(*snapshot->failure);
-    }
-    if (!std::exchange(isDeliveryQueued_, true)) handover_.post([this] { deliver(); });
+    });
 }
 
 void SessionBridge::deliver() {
     std::vector<Failure> failures;
     {
         const std::lock_guard lock(mutex_);
-        isDeliveryQueued_ = false;
         failures.swap(failures_);
     }
     emit snapshotChanged(session_->latest());

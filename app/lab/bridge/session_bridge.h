@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/lab/bridge/handover.h"
+#include "app/lab/bridge/delivery.h"
 #include "engine/session/session.h"
 
 #include <QObject>
@@ -38,12 +38,10 @@ private:
     void deliver();
 
     uint64_t openings_ = 0; ///< number of OpenModelCommands that were posted
-    Handover handover_;
-    std::mutex mutex_; ///< guards the members up to the session
-    bool isClosing_ = false;
-    bool isDeliveryQueued_ = true;
-    std::vector<Failure> failures_; ///< not yet delivered
-    uint64_t failureCount_ = 0;
+    Delivery delivery_;
+    uint64_t failureCount_ = 0; ///< of the snapshots that have been received
+    std::mutex mutex_;
+    std::vector<Failure> failures_; ///< not yet delivered; guarded by the mutex
     std::unique_ptr<Session> session_;
 };
 

@@ -2,7 +2,7 @@
 
 #include "engine/io/weight_source.h"
 #include "engine/session/commands.h"
-#include "engine/session/publisher.h"
+#include "engine/core/attempt.h"
 
 #include <QFile>
 #include <QFileInfo>

@@ -1,14 +1,8 @@
 #pragma once
 
-#include "engine/core/error.h"
-#include "engine/core/failure.h"
-
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <new>
-#include <optional>
-#include <string>
 #include <utility>
 
 namespace attn {
@@ -44,19 +38,5 @@ private:
     std::shared_ptr<const Snapshot> latest_ = std::make_shared<Snapshot>();
     std::function<void()> listener_;
 };
-
-/// Runs `work`. @param where place for failures that do not name one  @return the failure; none: success
-inline std::optional<Failure> attempt(const std::string& where, const std::function<void()>& work) {
-    try {
-        work();
-    } catch (const Error& error) {
-        return Failure{error.message(), error.where(), error.hint()};
-    } catch (const std::bad_alloc&) {
-        return Failure{"the computer is out of memory", where, "choose fewer tokens or heads"};
-    } catch (const std::exception& error) {
-        return Failure{error.what(), where, "please report this"};
-    }
-    return {};
-}
 
 } // namespace attn

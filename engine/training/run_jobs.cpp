@@ -1,0 +1,66 @@
+#include "engine/training/run_jobs.h"
+
+#include "engine/core/attempt.h"
+#include "engine/io/run_folder.h"
+#include "engine/io/run_lock.h"
+#include "engine/system/folder.h"
+#include "engine/training/checkpoint.h"
+
+#include <algorithm>
+#include <system_error>
+
+namespace attn {
+namespace fs = std::filesystem;
+
+bool FolderJob::canContinue() const {
+    const JobState state = record.status.state;
+    if (process) return state == JobState::Paused;
+    return state != JobState::Finished && record.status.kind == "training";
+}
+
+std::optional<FolderJob> jobAt(const fs::path& folder) {
+    std::error_code error;
+    const bool isRun = fs::exists(folder / "recipe.json", error);
+    std::optional<JobRecord> record = readJob(folder);
+    if (!isRun && !record) return std::nullopt;
+    FolderJob job{.name = folder.filename().string(), .record = {}, .process = RunLock::holder(folder)};
+    const bool isRecorded = record.has_value();
+    if (isRecorded) job.record = std::move(*record);
+    JobStatus& status = job.record.status;
+    status.folder = folder;
+    if (!isRecorded) status = {.kind = "training", .title = "Train " + job.name, .folder = folder, .canPause = true};
+    if (job.process) {
+        if (!isRecorded) status.state = JobState::Running;
+        return job;
+    }
+    const bool isUnderWay = status.state == JobState::Running || status.state == JobState::Paused;
+    if (isRecorded && isUnderWay) status.state = JobState::Interrupted;
+    if (!isRun || status.state == JobState::Finished) return job;
+    // It continues from its last checkpoint.
+    int64_t steps = status.progress.steps;
+    if (steps == 0) {
+        auto failure = attempt(folder.string(), [&] { steps = readRecipe(folder / "recipe.json").schedule.steps; });
+        if (failure) {
+            status.state = JobState::Failed;
+            status.failure = std::move(failure);
+            return job;
+        }
+    }
+    const std::vector<fs::path> all = checkpoints(folder);
+    const int64_t step = all.empty() ? 0 : *checkpointStep(all.back());
+    status.progress = ofSteps(step, steps);
+    if (!isRecorded) status.state = step >= steps ? JobState::Finished : JobState::Stopped;
+    return job;
+}
+
+std::vector<FolderJob> jobsIn(const fs::path& folder) {
+    std::vector<FolderJob> jobs;
+    std::error_code error;
+    for (const fs::path& each : entriesOf(folder, error))
+        if (!each.filename().string().starts_with('.'))
+            if (auto job = jobAt(each)) jobs.push_back(std::move(*job));
+    std::ranges::sort(jobs, {}, &FolderJob::name);
+    return jobs;
+}
+
+} // namespace attn
