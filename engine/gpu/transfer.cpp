@@ -44,6 +44,25 @@ void Transfer::download(const Buffer& buffer, uint64_t offsetBytes, std::span<st
     }
 }
 
+void Transfer::copy(std::span<const CommandRecorder::Copy> copies) {
+    CommandBuffer commands(*context_, "transfer");
+    CommandRecorder recorder(commands);
+    recorder.barrier(Stages::Device, Stages::Transfer);
+    bool isRecorded = false;
+    for (const CommandRecorder::Copy& each : copies) {
+        if (each.from->isMapped() && each.to->isMapped()) {
+            std::memcpy(each.to->mapped().data() + each.toOffset, each.from->mapped().data() + each.fromOffset,
+                        each.sizeBytes);
+        } else {
+            recorder.copy(each);
+            isRecorded = true;
+        }
+    }
+    recorder.barrier(Stages::Transfer, Stages::All);
+    recorder.finish();
+    if (isRecorded) timeline_.wait(timeline_.submit(commands));
+}
+
 Transfer::Stage& Transfer::idleStage(size_t index, uint64_t sizeBytes) {
     auto& stage = stages_[index];
     if (stage) timeline_.wait(stage->busyUntil);

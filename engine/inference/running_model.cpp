@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -79,8 +80,20 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
 }
 
 void RunningModel::load(const ParameterSource& source, const Progress& progress) {
-    std::vector<std::string> strange =
-        loadParameters(*store_, info_.parameters, std::bind_front(&ParameterSource::read, &source), progress);
+    const TensorStore* stored = source.stored();
+    const auto read = [&](const std::string& name, const Shape& shape, const RowWriter& write) -> int64_t {
+        if (!stored) return source.read(name, shape, write);
+        const std::vector<float> values = stored->read(name); // to be rounded to the storage of this model
+        writeRows(values, shape, write);
+        return std::ranges::count_if(values, [](float value) { return !std::isfinite(value); });
+    };
+    std::vector<std::string> strange;
+    if (stored && info_.storage == Storage::F32) {
+        if (!copy_) copy_ = std::make_unique<ParameterCopy>(*device_, *store_, info_.parameters);
+        strange = copy_->run(*stored);
+    } else {
+        strange = loadParameters(*store_, info_.parameters, read, progress);
+    }
     info_.hasFiniteWeights = strange.empty();
     std::ranges::move(strange, std::back_inserter(info_.warnings));
 }

@@ -6,6 +6,7 @@
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/hooks.h"
 #include "engine/inference/input.h"
+#include "engine/inference/load_parameters.h"
 #include "engine/inference/model_info.h"
 #include "engine/models/model_graph.h"
 #include "engine/runtime/gpu_executor.h"
@@ -137,7 +138,7 @@ protected:
     /// @throws Error if the device has too little memory
     void prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
                  const ParameterSource& source, Storage storage);
-    /// Loads the parameters.
+    /// Loads the parameters, or copies those that lie on a device.
     void load(const ParameterSource& source, const Progress& progress);
     /// Writes the gates of all sites that the run reaches.
     void writeGates(GpuExecutor& executor) const;
@@ -169,6 +170,7 @@ private:
     CapturedHook valuesOf(const Input& input, const std::string& hook);
     HookEdits converted(const Changes& changes, const Input& own, const std::optional<Input>& other);
 
+    std::unique_ptr<ParameterCopy> copy_; ///< made for the first parameters that lie on a device
     std::vector<float> gates_;
     HookEdits edits_;
     bool isBypassed_ = false;

@@ -382,6 +382,26 @@ std::vector<float> Trainer::read(const std::string& name) const {
     return values;
 }
 
+bool Trainer::hasRoomFor(int copies) const {
+    uint64_t bytes = 0;
+    for (const Named& parameter : parameters_) bytes += storedBytes(parameter.shape, Storage::F32);
+    return static_cast<uint64_t>(copies) * bytes <= device_->freeBytes();
+}
+
+std::shared_ptr<const TensorStore> Trainer::copyOfParameters() const {
+    const std::shared_ptr<TensorStore> copy = makeStore(device_);
+    std::vector<std::pair<std::string, Shape>> room;
+    std::vector<std::string> names;
+    for (const auto& [name, shape] : parameters_) {
+        room.emplace_back(name, shape);
+        names.push_back(name);
+    }
+    copy->reserve(room);
+    copy->copyFrom(*store_, names);
+    for (const Adapter& adapter : adapters_) copy->writeDense(adapter.matrix, read(adapter.matrix));
+    return copy;
+}
+
 void Trainer::write(const std::string& name, std::span<const float> values) {
     if (name == step_inputs::kLossScale)
         lossScale_ = LossScale::from({values.begin(), values.end()});

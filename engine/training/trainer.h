@@ -43,6 +43,7 @@ public:
     /// Device time of the dispatches of the last step, by shader. Empty unless they are timed.
     std::vector<gpu::Stretch> profile() const { return step_->profile(); }
     Device& device() { return *device_; }
+    TensorStore& store() { return *store_; } ///< parameters and states
 
     struct StepReport {
         int64_t step = 0; ///< number of the step, from 1
@@ -89,6 +90,10 @@ public:
 
     /// The dense values of a parameter, by the engine's name and with its adapter, or of a state.
     std::vector<float> read(const std::string& name) const;
+    /// Whether the device has room for several copies of all parameters.
+    bool hasRoomFor(int copies) const;
+    /// A copy of all parameters, with their adapters, that later steps do not change.
+    std::shared_ptr<const TensorStore> copyOfParameters() const;
     /// Writes a parameter, to which its adapter is added, or a state.
     void write(const std::string& name, std::span<const float> values);
     struct Named {
