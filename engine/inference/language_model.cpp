@@ -38,9 +38,9 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     info_.parameterCount = parameterCount(*described.graph);
     DeviceChoice choice = options_.device;
     if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
-    prepare(choice, options_.window, described, *source_, options_.storage);
+    prepare(choice, options_.window, described, *source_, options_.storage, options_.shared);
     if (!isCached_) prepareSteps();
-    load(*source_, progress);
+    if (!options_.shared.store) load(*source_, progress);
     patterns_ = makePatterns(*this);
 }
 
@@ -60,7 +60,7 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
     source_ = std::move(source);
     truncate(0);
     forgetOriginalValues();
-    patterns_->changesChanged();
+    changesChanged(false);
     info_.name = config().name;
     const ModelInfo fresh = modelInfo(*source_, capacity_);
     info_.warnings = fresh.warnings;

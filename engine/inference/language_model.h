@@ -29,6 +29,7 @@ public:
         bool profiles = false;          ///< measure every dispatch of a step; slower
         Storage storage = Storage::F32; ///< of the weights
         bool inspects = true;           ///< keep queries and patterns for views; false: faster
+        SharedParameters shared{};      ///< instead of loading those of the source
     };
     LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress = {});
     ~LanguageModel() override;

@@ -45,6 +45,12 @@ struct Run {
     std::vector<float> prediction;   ///< [V] after the last token, or [classes]; empty unless wanted
 };
 
+/// Parameters that lie in a store already: a model shares them with whoever changes them, and keeps its caches there.
+struct SharedParameters {
+    std::shared_ptr<Device> device{};
+    std::shared_ptr<TensorStore> store{}; ///< null: a model has a store of its own
+};
+
 /// A loaded model on a device: its description, its parameters, the changes to its runs, and runs on whole inputs.
 /// Synchronous; for use by one thread.
 class RunningModel {
@@ -135,9 +141,10 @@ protected:
 
     /// Chooses the device, and allocates and describes what the graph reads.
     /// @param storage of the weights that kernels can read so; the others are floats
+    /// @param shared replaces the device and the storage, if it has a store
     /// @throws Error if the device has too little memory
     void prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
-                 const ParameterSource& source, Storage storage);
+                 const ParameterSource& source, Storage storage, const SharedParameters& shared = {});
     /// Loads the parameters, or copies those that lie on a device.
     void load(const ParameterSource& source, const Progress& progress);
     /// Writes the gates of all sites that the run reaches.
@@ -163,7 +170,7 @@ protected:
     ModelInfo info_;
     DeviceChoice deviceChoice_;
     std::shared_ptr<Device> device_;
-    std::unique_ptr<TensorStore> store_;
+    std::shared_ptr<TensorStore> store_;
 
 private:
     /// @return copies, because kept values may be removed

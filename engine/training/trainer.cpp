@@ -1,6 +1,7 @@
 #include "engine/training/trainer.h"
 
 #include "engine/core/error.h"
+#include "engine/inference/language_model.h"
 #include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
 #include "engine/training/initial_weights.h"
@@ -55,7 +56,7 @@ Trainer::Trainer(const Recipe& recipe, const GpuExecutorOptions& execution)
 Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExecutorOptions& execution)
     : Trainer(recipe, execution) {
     device_ = Device::shared(choice);
-    store_ = std::make_unique<TensorStore>(*device_);
+    store_ = std::make_shared<TensorStore>(*device_);
     const Objective::Forward model = objective_->forward(1, 0);
     const auto together = objective_->rowsTogether(recipe_);
     evaluationRows_ =
@@ -251,6 +252,23 @@ Said Trainer::say(const Batch& batch) {
     return Said(executor);
 }
 
+LanguageModel& Trainer::writer() {
+    if (!adapters_.empty() && !adapted_) adapted_ = makeStore(device_);
+    if (adapted_) copyParameters(*adapted_);
+    if (!writer_) {
+        auto description = std::make_shared<WeightSet>(WeightSet{.model = objective_->describe(), .values = {}});
+        writer_ = std::make_unique<LanguageModel>(
+            makeMemorySource(std::move(description)),
+            LanguageModel::Options{.inspects = false, .shared = {device_, adapted_ ? adapted_ : store_}});
+    }
+    writer_->truncate(0);
+    const std::vector<Site>& sites = objective_->structure().sites;
+    for (size_t site = 0; site < sites.size(); ++site)
+        for (int head = 0; head < sites[site].heads; ++head)
+            writer_->setGate(static_cast<int>(site), head, evaluationGates_[firstGate(site) + static_cast<size_t>(head)]);
+    return *writer_;
+}
+
 namespace {
 
 /// What was found out about the targets of one loss.
@@ -388,17 +406,22 @@ bool Trainer::hasRoomFor(int copies) const {
     return static_cast<uint64_t>(copies) * bytes <= device_->freeBytes();
 }
 
-std::shared_ptr<const TensorStore> Trainer::copyOfParameters() const {
-    const std::shared_ptr<TensorStore> copy = makeStore(device_);
+/// Copies the parameters, with their adapters, to a store.
+void Trainer::copyParameters(TensorStore& to) const {
     std::vector<std::pair<std::string, Shape>> room;
     std::vector<std::string> names;
     for (const auto& [name, shape] : parameters_) {
         room.emplace_back(name, shape);
         names.push_back(name);
     }
-    copy->reserve(room);
-    copy->copyFrom(*store_, names);
-    for (const Adapter& adapter : adapters_) copy->writeDense(adapter.matrix, read(adapter.matrix));
+    to.reserve(room);
+    to.copyFrom(*store_, names);
+    for (const Adapter& adapter : adapters_) to.writeDense(adapter.matrix, read(adapter.matrix));
+}
+
+std::shared_ptr<const TensorStore> Trainer::copyOfParameters() const {
+    const std::shared_ptr<TensorStore> copy = makeStore(device_);
+    copyParameters(*copy);
     return copy;
 }
 

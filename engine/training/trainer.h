@@ -17,6 +17,8 @@
 
 namespace attn {
 
+class LanguageModel;
+
 /// Trains a model on a device. The commands of a step are recorded once and replayed; before each step the host writes
 /// the batch and the step parameters. Synchronous; for use by one thread.
 class Trainer {
@@ -79,6 +81,10 @@ public:
     /// @throws Error if the loss is not finite
     LengthEvaluation measure(const Objective::Forward& forward, const Batch& batch, int lastTargets);
 
+    /// The model of text as people use it, with caches, on the current parameters and with the gates of evaluations. It
+    /// reads one text at a time, and is valid until the next step.
+    LanguageModel& writer();
+
     /// Sets a gate for the following evaluations.
     /// @param site index into ModelStructure::sites  @param gate factor on the head's output: 0 removes it, 1 leaves it
     void setEvaluationGate(int site, int head, float gate);
@@ -120,6 +126,7 @@ private:
     static bool scalesLoss(DType precision) { return precision == DType::F16; }
     std::map<std::string, Tensor> addUpdates(Graph& graph, const std::vector<std::string>& names,
                                              const std::vector<Tensor>& gradients, bool isScaled) const;
+    void copyParameters(TensorStore& to) const;
     void listTensors(const Objective::Forward& model);
     void allocate(const Objective::Forward& model);
     std::unique_ptr<GpuExecutor> makeExecutor(const Objective::Forward& model,
@@ -148,12 +155,14 @@ private:
     const Task& task_;
     std::unique_ptr<Objective> objective_;
     std::shared_ptr<Device> device_;
-    std::unique_ptr<TensorStore> store_;
+    std::shared_ptr<TensorStore> store_;
+    std::shared_ptr<TensorStore> adapted_; ///< parameters with their adapters, of writer_
     std::vector<Named> parameters_, states_;
     std::vector<Named> trained_;        ///< tensors that the optimiser changes: parameters, and A and B of adapters
     std::vector<std::string> averages_; ///< parameters that follow a running average: see AttentionFlow::averages
     std::vector<Adapter> adapters_;
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
+    std::unique_ptr<LanguageModel> writer_; ///< shares the store
     int evaluationRows_ = 1;
     std::vector<NamedLoss> losses_;
     int64_t stepsDone_ = 0;
