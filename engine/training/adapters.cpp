@@ -66,7 +66,7 @@ Objective::Forward withAdapters(Objective::Forward forward, std::span<const Adap
     if (adapters.empty()) return forward;
     const auto graph = std::make_shared<Graph>();
     return copyOf(std::move(forward), graph, [&](const Node& node) {
-        const Tensor w = graph->parameter(node.name, node.outputs[0].shape);
+        const Tensor w = sourceLike(node, *graph);
         const auto adapter = std::ranges::find(adapters, node.name, &Adapter::matrix);
         return adapter == adapters.end() ? w : adapter->addedTo(w, scale);
     });

@@ -25,7 +25,9 @@ class Trainer {
 public:
     /// @throws Error as check(), makeTask(), makeImageTask() and Device::shared()
     /// @param execution whether every dispatch is timed, for profile(), and how a step is cut
-    explicit Trainer(const Recipe& recipe, const DeviceChoice& choice = {}, const GpuExecutorOptions& execution = {});
+    /// @param make      makes what to train
+    explicit Trainer(const Recipe& recipe, const DeviceChoice& choice = {}, const GpuExecutorOptions& execution = {},
+                     const MakeObjective& make = makeObjective);
     ~Trainer();
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
@@ -109,8 +111,8 @@ public:
     /// Whether training does not change a parameter.
     bool isFrozen(const std::string& parameter) const;
     const std::vector<Named>& parameters() const { return parameters_; } ///< all of the model, including frozen ones
-    /// Tensors that resuming needs besides the parameters: A and B of the adapters, "moment.NAME", "variance.NAME" and
-    /// "loss_scale".
+    /// Tensors that resuming needs besides the parameters: A and B of the adapters, "moment.NAME", "variance.NAME",
+    /// "loss_scale", and what goes from batch to batch.
     const std::vector<Named>& states() const { return states_; }
     const std::vector<Adapter>& adapters() const { return adapters_; }
     void setStepsDone(int64_t steps) { stepsDone_ = steps; }
@@ -120,7 +122,7 @@ private:
     struct Loss; // a graph with its loss
     struct Step; // the graph of a step, and that of the update
     /// Makes the objective and lists what is trained, without a device: enough to build graphs and plans.
-    explicit Trainer(const Recipe& recipe, const GpuExecutorOptions& execution);
+    Trainer(const Recipe& recipe, const GpuExecutorOptions& execution, const MakeObjective& make);
     Objective::Forward adapted(Objective::Forward forward) const;
     Loss withLoss(Objective::Forward forward) const;
     static bool scalesLoss(DType precision) { return precision == DType::F16; }
@@ -145,6 +147,7 @@ private:
         LossWeights weights;
     };
     StepBatch nextBatch() const;
+    Said say(const Batch& batch, bool continues);
     void fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
               std::span<const float> gates) const;
     GpuExecutor& evaluator();
@@ -158,9 +161,11 @@ private:
     std::shared_ptr<TensorStore> store_;
     std::shared_ptr<TensorStore> adapted_; ///< parameters with their adapters, of writer_
     std::vector<Named> parameters_, states_;
+    std::vector<Named> others_;         ///< parameters of other models: see Objective::isOther()
     std::vector<Named> trained_;        ///< tensors that the optimiser changes: parameters, and A and B of adapters
     std::vector<std::string> averages_; ///< parameters that follow a running average: see AttentionFlow::averages
     std::vector<Adapter> adapters_;
+    std::vector<std::string> carried_; ///< states that go from batch to batch: see Objective::Forward::updates
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
     std::unique_ptr<LanguageModel> writer_; ///< shares the store
     int evaluationRows_ = 1;
