@@ -166,10 +166,11 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
             {.name = name, .shape = {recipe.schedule.steps, recipe.batch, all.width(name)}, .integers = values});
     if (const ImageObjective* images = imagesOf(trainer)) {
         const int64_t count = images->config().grid().area();
+        const std::vector<float>& patches = all.numbersOf(Batch::kPatches);
         tensors.push_back({.name = "patches",
                            .shape = {recipe.schedule.steps, recipe.batch, count,
-                                     std::ssize(all.patches) / std::max<int64_t>(all.rows * count, 1)},
-                           .values = all.patches});
+                                     std::ssize(patches) / std::max<int64_t>(all.rows * count, 1)},
+                           .values = patches});
     }
     writeSafetensors(path, tensors);
 }
@@ -182,7 +183,13 @@ void printEvaluation(const Trainer& trainer, const Evaluation& evaluation, std::
     if (trainer.task().measuresShare())
         fmt::print("  {} {:.2f} % of {} (success: {:.0f} %)", trainer.task().metricName, evaluation.metric * 100,
                    evaluation.examples, trainer.task().successLevel * 100);
-    for (const auto& [name, share] : evaluation.shares) fmt::print("  {} {:.2f} %", metricTitle(name), share * 100);
+    for (const auto& [name, value] : evaluation.shares) {
+        const auto loss = std::ranges::find(trainer.losses(), name, &NamedLoss::metric);
+        if (loss == trainer.losses().end() || loss->hasChoices())
+            fmt::print("  {} {:.2f} %", metricTitle(name), value * 100);
+        else
+            fmt::print("  {} {:.4f}", metricTitle(name), value);
+    }
     fmt::print("\n");
     for (const auto& [name, matches] : evaluation.subtasks)
         fmt::print("  {}: exact match {:.2f} % of {}\n", printable(name), matches.share() * 100, matches.examples);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <vector>
 
 namespace attn::gpu {
 
@@ -45,8 +46,16 @@ void Transfer::download(const Buffer& buffer, uint64_t offsetBytes, std::span<st
 }
 
 void Transfer::copy(std::span<const CommandRecorder::Copy> copies) {
+    std::vector<CommandRecorder::Copy> recorded;
+    for (const CommandRecorder::Copy& each : copies)
+        if (each.from->isMapped() && each.to->isMapped())
+            std::memcpy(each.to->mapped().data() + each.toOffset, each.from->mapped().data() + each.fromOffset,
+                        each.sizeBytes);
+        else
+            recorded.push_back(each);
+    if (recorded.empty()) return;
     CommandBuffer commands(*context_, "transfer");
-    timeline_.wait(submit(commands, copies));
+    timeline_.wait(submit(commands, recorded));
 }
 
 Transfer::Stage& Transfer::idleStage(size_t index, uint64_t sizeBytes) {

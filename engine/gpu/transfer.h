@@ -24,7 +24,8 @@ public:
                 const std::function<void(uint64_t at, std::span<std::byte> piece)>& fill);
     /// Copies bytes out of a buffer.
     void download(const Buffer& buffer, uint64_t offsetBytes, std::span<std::byte> bytes);
-    /// Copies bytes between buffers, on the device.
+    /// Copies bytes from buffers to others, without the host where the memory is not mapped. No submission may be using
+    /// those parts of the buffers. @param copies of buffers of this device, or of mapped ones
     void copy(std::span<const CommandRecorder::Copy> copies);
 
     static constexpr uint64_t kPieceBytes = 16u << 20;

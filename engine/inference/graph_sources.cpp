@@ -2,10 +2,6 @@
 
 #include "engine/models/decoder.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 namespace attn {
 
 int64_t parameterCount(const Graph& graph) {
@@ -19,24 +15,6 @@ std::vector<std::pair<std::string, Shape>> sourcesOf(const Graph& graph, NodeKin
     for (uint32_t id = 0; id < graph.size(); ++id)
         if (graph.node(id).kind == kind) result.emplace_back(graph.node(id).name, graph.node(id).outputs[0].shape);
     return result;
-}
-
-std::vector<std::string> loadParameters(TensorStore& store, std::span<const ParameterInfo> parameters,
-                                        const ParameterReader& read, const LoadProgress& progress) {
-    std::vector<std::string> warnings;
-    int64_t count = 0, done = 0;
-    for (const ParameterInfo& parameter : parameters) count += parameter.count;
-    for (const ParameterInfo& parameter : parameters) {
-        if (progress)
-            progress(static_cast<float>(done) / static_cast<float>(std::max<int64_t>(count, 1)), parameter.name);
-        const int64_t strange =
-            read(parameter.name, Shape(parameter.shape), [&](const auto& fill) { store.write(parameter.name, fill); });
-        if (strange > 0)
-            warnings.push_back(fmt::format("{} of {} values of {} are NaN or infinite: the outputs cannot be trusted",
-                                           strange, parameter.count, parameter.name));
-        done += parameter.count;
-    }
-    return warnings;
 }
 
 std::set<std::string> compactParameters(const Graph& graph) {

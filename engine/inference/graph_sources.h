@@ -2,12 +2,9 @@
 
 #include "engine/attention/site_attention.h"
 #include "engine/graph/plan.h"
-#include "engine/inference/model_info.h"
-#include "engine/models/weight_recipe.h"
 #include "engine/runtime/tensor_store.h"
 
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -28,14 +25,6 @@ std::set<std::string> compactParameters(const Graph& graph);
 /// How each parameter of a graph is kept if its weights are kept in a storage: so if every operation can read it so and
 /// its rows fit, else in a storage with more bits.
 TensorStore::StorageOf storageRule(const Graph& graph, Storage storage);
-
-using LoadProgress = std::function<void(float fraction, const std::string& what)>; ///< throws to cancel
-/// Fills a parameter. @return the number of values that are NaN or infinite
-using ParameterReader = std::function<int64_t(const std::string& name, const Shape& shape, const RowWriter& write)>;
-/// Loads parameters to the device. The store must have entries for them.
-/// @return a warning for each parameter with NaN or infinite values
-std::vector<std::string> loadParameters(TensorStore& store, std::span<const ParameterInfo> parameters,
-                                        const ParameterReader& read, const LoadProgress& progress);
 
 /// The device memory for tensors, in bytes.
 uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors);

@@ -46,7 +46,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     info_.parameterCount = parameterCount(*described.graph);
     DeviceChoice choice = options_.device;
     if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
-    prepare(choice, options_.window, described, *source_, options_.storage);
+    prepare(choice, options_.window, described, *source_, options_.storage, options_.shared);
     memory_ = std::make_unique<Memory>(*store_);
     if (isCached_) {
         memory_->allocate(sourcesOf(*described.graph, NodeKind::State), capacity_);
@@ -56,7 +56,7 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     }
     if (cacheRows() != capacity_) describe();
     info_.cacheTokenBytes = static_cast<int64_t>(memory_->rowBytes());
-    load(*source_, progress);
+    if (!options_.shared.store) load(*source_, progress);
     patterns_ = makePatterns(*this);
 }
 
@@ -149,7 +149,7 @@ bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
     truncate(0);
     memory_->forgetBranches();
     forgetOriginalValues();
-    patterns_->changesChanged();
+    changesChanged(false);
     describe();
     load(*source_, {});
     return true;

@@ -31,6 +31,7 @@ public:
         Storage storage = Storage::F32; ///< of the weights
         bool inspects = true;           ///< keep queries and patterns for views; false: faster
         int64_t cacheRows = 4096;       ///< tokens that the cache has room for at first; it grows with the text
+        SharedParameters shared{};      ///< instead of loading those of the source
     };
     LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress = {});
     ~LanguageModel() override;

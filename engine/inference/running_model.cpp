@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -45,10 +46,13 @@ Run RunningModel::run(const Input& input, const Changes& changes, const Wanted& 
 }
 
 void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
-                           const ParameterSource& source, Storage storage) {
+                           const ParameterSource& source, Storage storage, const SharedParameters& shared) {
     deviceChoice_ = choice;
-    device_ = window.device.empty() ? Device::shared(choice) : std::make_shared<Device>(choice, window);
-    store_ = std::make_unique<TensorStore>(*device_);
+    if (shared.store)
+        device_ = shared.device;
+    else
+        device_ = window.device.empty() ? Device::shared(choice) : std::make_shared<Device>(choice, window);
+    store_ = shared.store ? shared.store : std::make_shared<TensorStore>(*device_);
     gates_.assign(static_cast<size_t>(info_.siteCount() * info_.heads), 1.0f);
     info_.hooks = listing.graph->probeOrder();
 
@@ -60,7 +64,7 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
     const TensorStore::StorageOf storageOf = storageRule(*listing.graph, storage);
     uint64_t parameterBytes = 0;
     for (const auto& [name, shape] : parameters) parameterBytes += storedBytes(shape, storageOf(name, shape));
-    const uint64_t needed = parameterBytes + paddedBytes(states), available = device_->freeBytes();
+    const uint64_t needed = (shared.store ? 0 : parameterBytes) + paddedBytes(states), available = device_->freeBytes();
     info_.parameterBytes = static_cast<int64_t>(parameterBytes);
     info_.storage = storage;
     if (needed > available)
@@ -79,8 +83,20 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
 }
 
 void RunningModel::load(const ParameterSource& source, const Progress& progress) {
-    std::vector<std::string> strange =
-        loadParameters(*store_, info_.parameters, std::bind_front(&ParameterSource::read, &source), progress);
+    const TensorStore* stored = source.stored();
+    const auto read = [&](const std::string& name, const Shape& shape, const RowWriter& write) -> int64_t {
+        if (!stored) return source.read(name, shape, write);
+        const std::vector<float> values = stored->read(name); // to be rounded to the storage of this model
+        writeRows(values, shape, write);
+        return std::ranges::count_if(values, [](float value) { return !std::isfinite(value); });
+    };
+    std::vector<std::string> strange;
+    if (stored && info_.storage == Storage::F32) {
+        if (!copy_) copy_ = std::make_unique<ParameterCopy>(*device_, *store_, info_.parameters);
+        strange = copy_->run(*stored);
+    } else {
+        strange = loadParameters(*store_, info_.parameters, read, progress);
+    }
     info_.hasFiniteWeights = strange.empty();
     std::ranges::move(strange, std::back_inserter(info_.warnings));
 }

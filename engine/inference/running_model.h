@@ -6,6 +6,7 @@
 #include "engine/inference/hook_edits.h"
 #include "engine/inference/hooks.h"
 #include "engine/inference/input.h"
+#include "engine/inference/load_parameters.h"
 #include "engine/inference/model_info.h"
 #include "engine/models/model_graph.h"
 #include "engine/runtime/gpu_executor.h"
@@ -42,6 +43,12 @@ struct Wanted {
 struct Run {
     std::vector<CapturedHook> hooks; ///< in execution order, cut to the rows of the input
     std::vector<float> prediction;   ///< [V] after the last token, or [classes]; empty unless wanted
+};
+
+/// Parameters that lie in a store already: a model shares them with whoever changes them, and keeps its caches there.
+struct SharedParameters {
+    std::shared_ptr<Device> device{};
+    std::shared_ptr<TensorStore> store{}; ///< null: a model has a store of its own
 };
 
 /// A loaded model on a device: its description, its parameters, the changes to its runs, and runs on whole inputs.
@@ -134,10 +141,11 @@ protected:
 
     /// Chooses the device, and allocates and describes what the graph reads.
     /// @param storage of the weights that kernels can read so; the others are floats
+    /// @param shared replaces the device and the storage, if it has a store
     /// @throws Error if the device has too little memory
     void prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
-                 const ParameterSource& source, Storage storage);
-    /// Loads the parameters.
+                 const ParameterSource& source, Storage storage, const SharedParameters& shared = {});
+    /// Loads the parameters, or copies those that lie on a device.
     void load(const ParameterSource& source, const Progress& progress);
     /// Writes the gates of all sites that the run reaches.
     void writeGates(GpuExecutor& executor) const;
@@ -162,13 +170,14 @@ protected:
     ModelInfo info_;
     DeviceChoice deviceChoice_;
     std::shared_ptr<Device> device_;
-    std::unique_ptr<TensorStore> store_;
+    std::shared_ptr<TensorStore> store_;
 
 private:
     /// @return copies, because kept values may be removed
     CapturedHook valuesOf(const Input& input, const std::string& hook);
     HookEdits converted(const Changes& changes, const Input& own, const std::optional<Input>& other);
 
+    std::unique_ptr<ParameterCopy> copy_; ///< made for the first parameters that lie on a device
     std::vector<float> gates_;
     HookEdits edits_;
     bool isBypassed_ = false;

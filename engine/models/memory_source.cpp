@@ -17,6 +17,7 @@ public:
     std::string familyTitle() const override { return weights_->model->familyTitle; }
     std::string dtype() const override { return "F32"; }
     std::string sourceName(const std::string&) const override { return {}; }
+    const TensorStore* stored() const override { return weights_->stored.get(); }
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
         const std::vector<float>& values = weights_->values.at(parameter);
         writeRows(values, shape, write);

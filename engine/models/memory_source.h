@@ -14,7 +14,7 @@ struct VisionDescription {
     std::vector<std::string> labels{};
 };
 
-/// The parameters of a model in host memory: of a constructed model, or of a checkpoint.
+/// The parameters of a model in memory: of a constructed model, or of one that trains.
 struct WeightSet {
     /// The description that all checkpoints of a training run share.
     struct Model {
@@ -25,7 +25,9 @@ struct WeightSet {
         std::shared_ptr<const VisionDescription> vision{}; ///< replaces `config` for a vision model; else null
     };
     std::shared_ptr<const Model> model;
-    std::map<std::string, std::vector<float>> values; ///< dense values by the engine's names
+    std::map<std::string, std::vector<float>> values; ///< dense values in host memory, by the engine's names
+    /// The same on a device, in place of `values`. Nothing writes to it any more.
+    std::shared_ptr<const TensorStore> stored{};
 };
 
 /// A source of a language model in memory.

@@ -8,6 +8,8 @@
 
 namespace attn {
 
+class TensorStore;
+
 /// The weights of a model that can be loaded, from a folder or by construction.
 class ParameterSource {
 public:
@@ -21,6 +23,8 @@ public:
     /// @return the number of values that are NaN or infinite
     /// @throws Error naming the file and the tensor if it is missing or has another shape
     virtual int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const = 0;
+    /// The parameters as floats on a device, by the engine's names, to copy in place of read(). Null: not there.
+    virtual const TensorStore* stored() const { return nullptr; }
 
     /// Warnings about the numbers, in sentences: assumptions, and contents that were left out.
     virtual const std::vector<std::string>& warnings() const;

@@ -228,6 +228,38 @@ const gpu::Buffer& TensorStore::widened(const std::string& name) {
     return widened_.emplace(name, std::move(copy)).first->second;
 }
 
+void TensorStore::copyFrom(const TensorStore& from, std::span<const std::string> names) {
+    std::vector<gpu::CommandRecorder::Copy> copies;
+    for (const std::string& name : names) {
+        const Entry &target = entry(name), &source = from.entry(name);
+        if (!(target.shape == source.shape))
+            throw Error(
+                {.what = fmt::format("has shape {} and cannot take {}", target.shape.text(), source.shape.text()),
+                 .where = name});
+        const gpu::Buffer &to = buffer(target), &other = from.buffer(source);
+        const bool isReachable = &context_ == &from.context_ || (to.isMapped() && other.isMapped());
+        if (isReachable && target.storage == source.storage)
+            copies.push_back({.from = &other,
+                              .fromOffset = source.byteOffset,
+                              .to = &to,
+                              .toOffset = target.byteOffset,
+                              .sizeBytes = target.byteSize});
+        else
+            writeDense(name, from.read(name));
+    }
+    gpu::Transfer(context_).copy(copies);
+}
+
+std::shared_ptr<TensorStore> makeStore(std::shared_ptr<Device> device) {
+    struct Held {
+        explicit Held(std::shared_ptr<Device> on) : device(std::move(on)), store(*device) {}
+        std::shared_ptr<Device> device; // destroyed after what lies on it
+        TensorStore store;
+    };
+    const auto held = std::make_shared<Held>(std::move(device));
+    return {held, &held->store};
+}
+
 std::vector<float> TensorStore::read(const std::string& name) const {
     const Entry& tensor = entry(name);
     const int64_t columns = tensor.shape.columns();

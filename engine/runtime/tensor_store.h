@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,6 +73,11 @@ public:
     /// Fills a tensor with values without padding. @throws Error if their number differs from the tensor's size
     void writeDense(const std::string& name, std::span<const float> values);
 
+    /// Fills tensors with those of the same names in another store. Where both stores lie on one device and keep a
+    /// tensor alike, its bytes do not pass through the host.
+    /// @param from no run may be writing to it  @throws Error if it lacks a tensor, or has one of another shape
+    void copyFrom(const TensorStore& from, std::span<const std::string> names);
+
     /// Reads the values without padding. Slow; for views of parameters and for tests.
     std::vector<float> read(const std::string& name) const;
 
@@ -94,5 +100,8 @@ private:
     std::map<std::string, gpu::Buffer> widened_;
     uint64_t bytes_ = 0;
 };
+
+/// An empty store that holds its device, for what outlives whoever made it.
+std::shared_ptr<TensorStore> makeStore(std::shared_ptr<Device> device);
 
 } // namespace attn

@@ -78,8 +78,9 @@ private:
     static constexpr std::chrono::milliseconds kInterval{33};    ///< between snapshots
     static constexpr std::chrono::milliseconds kAskedEvery{250}; ///< looks for requests of other programs while paused
     static constexpr int kSamples = 12;
-    static constexpr int kThumbnail = 64;       ///< pixels of a drawing that nobody sees
-    static constexpr size_t kMostAnswers = 128; ///< of steps; those of pictures take 0.1 MB each
+    static constexpr double kTrainingPart = 0.8; ///< of the work of prepare()
+    static constexpr int kThumbnail = 64;        ///< pixels of a drawing that nobody sees
+    static constexpr size_t kMostAnswers = 128;  ///< of steps; those of pictures take 0.1 MB each
 
     void run(const std::stop_token& stop) {
         lowerThreadPriority();
@@ -187,7 +188,6 @@ private:
     }
 
     void prepare(const Preparation& asked, const std::stop_token& stop) {
-        constexpr double kTrainingPart = 0.8;
         bool isSaid = asked.isFirstUse;
         std::atomic<bool> isStopped = false;
         ListedJob listed(JobList::shared(),
@@ -212,11 +212,22 @@ private:
             };
             Trainer trainer(recipe, choice_, {.cutsFinely = true});
             const auto weights = weightsOf(trainer, trainer.objective().describe());
-            if (trainer.warmUp([&](double share) { return goesOn(kTrainingPart * share); }) && sequencesOf(trainer))
+            if (trainer.warmUp([&](double share) { return goesOn(kTrainingPart * share); }) &&
+                prepareMeasures(trainer, goesOn) && sequencesOf(trainer))
                 prepareViews(weights, exampleInput(trainer), [&] { return !goesOn(kTrainingPart); });
             prepared_->saveKernels();
         });
         if (std::exchange(next_.preparation, -1) != -1) publish();
+    }
+
+    /// Measures what a run measures between its steps. @param goesOn as for Trainer::warmUp()
+    static bool prepareMeasures(Trainer& trainer, const std::function<bool(double)>& goesOn) {
+        UpdateRatios ratios(trainer);
+        ratios.remember();
+        ratios.measure();
+        if (!goesOn(kTrainingPart)) return false;
+        if (sequencesOf(trainer)) answersOf(trainer, Split::Validation, 0, 1);
+        return goesOn(kTrainingPart);
     }
 
     /// Draws what the views show of a model that trains.

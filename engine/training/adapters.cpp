@@ -30,6 +30,11 @@ std::vector<float> Adapter::initialA(uint64_t seed) const {
     return values;
 }
 
+Tensor Adapter::addedTo(Tensor w, double scale) const {
+    return add(w, batchedMatmul(w.graph->parameter(nameOfB(), shapeOfB()), w.graph->parameter(nameOfA(), shapeOfA()),
+                                {.scale = scale}));
+}
+
 std::vector<Adapter> adaptersOf(const LowRankAdapters& recipe,
                                 std::span<const std::pair<std::string, Shape>> parameters,
                                 std::span<const std::string> blocks) {
@@ -61,12 +66,9 @@ Objective::Forward withAdapters(Objective::Forward forward, std::span<const Adap
     if (adapters.empty()) return forward;
     const auto graph = std::make_shared<Graph>();
     return copyOf(std::move(forward), graph, [&](const Node& node) {
-        const Tensor w = graph->parameter(node.name, node.outputs[0].shape);
+        const Tensor w = sourceLike(node, *graph);
         const auto adapter = std::ranges::find(adapters, node.name, &Adapter::matrix);
-        return adapter == adapters.end()
-                   ? w
-                   : add(w, batchedMatmul(graph->parameter(adapter->nameOfB(), adapter->shapeOfB()),
-                                          graph->parameter(adapter->nameOfA(), adapter->shapeOfA()), {.scale = scale}));
+        return adapter == adapters.end() ? w : adapter->addedTo(w, scale);
     });
 }
 

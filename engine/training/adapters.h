@@ -21,6 +21,8 @@ struct Adapter {
     Shape shapeOfB() const { return {shape[0], rank}; }
     /// Kaiming's uniform numbers, as in PEFT: from -1 / sqrt(in) to 1 / sqrt(in). B begins with zeros.
     std::vector<float> initialA(uint64_t seed) const;
+    /// W + scale B A. @param w node of the matrix
+    Tensor addedTo(Tensor w, double scale) const;
 };
 
 /// The adapters of a model. @param parameters those that the model learns  @param blocks as ModelStructure::blocks()

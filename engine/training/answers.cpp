@@ -1,6 +1,7 @@
 #include "engine/training/answers.h"
 
 #include "engine/core/error.h"
+#include "engine/inference/language_model.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
@@ -51,36 +52,23 @@ void addAtOnce(std::vector<TaskAnswer>& all, Trainer& trainer, Split split, uint
                                                    : chosenTargets(said, batch, trainer.losses().front().perRow, row)});
 }
 
-/// Answers that are written token by token: each is put into the inputs before the next is predicted.
-void addWritten(std::vector<TaskAnswer>& all, Trainer& trainer, Split split, uint64_t first, int rows,
-                AnswerUntil until) {
-    const TaskInstance& task = sequencesOf(trainer)->instance();
-    const auto perRow = trainer.losses().front().perRow;
-    Batch batch = questionsOf(task, split, first, trainer.evaluationRows());
-    const auto width = static_cast<size_t>(batch.width(Batch::kInputs));
-    const size_t begin = all.size();
-    size_t longest = 0;
-    for (int row = 0; row < rows; ++row) {
-        all.push_back({.example = task.example(split, first + static_cast<uint64_t>(row)), .given = {}});
-        const Example& example = all.back().example;
-        const size_t room = static_cast<size_t>(task.contextLength()) + 1 - example.prompt.size();
-        longest = std::max(longest, until == AnswerUntil::EndToken ? room : example.answer.size());
+/// An answer that is written token by token, by the model that people use.
+std::vector<int32_t> written(LanguageModel& model, const TaskInstance& task, const Example& example,
+                             AnswerUntil until) {
+    std::vector<int32_t> given;
+    const size_t room = static_cast<size_t>(task.contextLength()) + 1 - example.prompt.size(),
+                 most = until == AnswerUntil::EndToken ? room : example.answer.size();
+    model.truncate(0);
+    model.setSides({.source = {example.source.begin(), example.source.end()}});
+    model.setPrefix(example.prompt.size());
+    std::vector<int> next(example.prompt.begin(), example.prompt.end());
+    while (given.size() < most &&
+           (until == AnswerUntil::RightLength || given.empty() || given.back() != task.tokenizer().endId())) {
+        model.feed(next);
+        given.push_back(static_cast<int32_t>(std::ranges::max_element(model.logits()) - model.logits().begin()));
+        next = {given.back()};
     }
-    const auto isDone = [&](const TaskAnswer& answer) {
-        if (until == AnswerUntil::RightLength) return answer.given.size() >= answer.example.answer.size();
-        return !answer.given.empty() && answer.given.back() == task.tokenizer().endId();
-    };
-    for (size_t i = 0; i < longest; ++i) {
-        const Said said = trainer.say(batch);
-        for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
-            TaskAnswer& answer = all[begin + row];
-            if (isDone(answer)) continue;
-            const size_t column = answer.example.prompt.size() - 1 + i;
-            answer.given.push_back(
-                said.best(Batch::kTargets, static_cast<int64_t>(row) * perRow + static_cast<int64_t>(column)));
-            if (column + 1 < width) batch[Batch::kInputs][row * width + column + 1] = answer.given.back();
-        }
-    }
+    return given;
 }
 
 } // namespace
@@ -95,16 +83,20 @@ const ImageObjective* imagesOf(const Trainer& trainer) {
 
 std::vector<TaskAnswer> answersOf(Trainer& trainer, Split split, uint64_t first, int count, AnswerUntil until) {
     if (!sequencesOf(trainer)) failOther("sequences");
-    const bool isAtOnce = trainer.task().readout != TextReadout::NextToken;
     std::vector<TaskAnswer> result;
-    for (int done = 0; done < count; done += trainer.evaluationRows()) {
-        const uint64_t begin = first + static_cast<uint64_t>(done);
-        const int rows = std::min(count - done, trainer.evaluationRows());
-        if (isAtOnce)
-            addAtOnce(result, trainer, split, begin, rows);
-        else
-            addWritten(result, trainer, split, begin, rows, until);
+    if (trainer.task().readout == TextReadout::NextToken) {
+        const TaskInstance& task = sequencesOf(trainer)->instance();
+        LanguageModel& model = trainer.writer();
+        for (int i = 0; i < count; ++i) {
+            Example example = task.example(split, first + static_cast<uint64_t>(i));
+            std::vector<int32_t> given = written(model, task, example, until);
+            result.push_back({.example = std::move(example), .given = std::move(given)});
+        }
+        return result;
     }
+    for (int done = 0; done < count; done += trainer.evaluationRows())
+        addAtOnce(result, trainer, split, first + static_cast<uint64_t>(done),
+                  std::min(count - done, trainer.evaluationRows()));
     return result;
 }
 

@@ -8,6 +8,7 @@
 #include "engine/models/bundled.h"
 #include "engine/system/atomic_file.h"
 #include "engine/system/folder.h"
+#include "engine/training/starting_model.h"
 #include "engine/training/trainer.h"
 
 #include <fmt/format.h>

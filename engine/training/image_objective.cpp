@@ -129,13 +129,13 @@ Objective::Forward ImageObjective::forward(int rows, double dropout, int64_t win
     const VisionConfig config = narrowed(config_, windowDivisor);
     ModelGraph encoder = buildVisionEncoder(config, {.images = rows, .dropout = dropout, .mayTrain = true});
     return {.graph = encoder.graph,
-            .losses = {{.name = Batch::kTargets, .logits = encoder.logits}},
+            .losses = {{.name = Batch::kTargets, .prediction = encoder.logits}},
             .blocks = std::move(encoder.blocks),
             .partTensors = std::move(encoder.partTensors)};
 }
 
 std::map<std::string, Tensor> ImageObjective::views(const Forward& forward) const {
-    return {{kProbabilities, softmax(forward.losses.front().logits)}};
+    return {{kProbabilities, softmax(forward.losses.front().prediction)}};
 }
 
 bool ImageObjective::hasWindows() const { return narrowed(config_, 2) != config_; }
@@ -143,14 +143,15 @@ bool ImageObjective::hasWindows() const { return narrowed(config_, 2) != config_
 void ImageObjective::add(Batch& batch, const LabelledImage& example) const {
     const std::vector<float> patches =
         cutPatches(pixelsOf(example.picture, preprocessing_), config_.channels, config_.image, config_.patch);
-    batch.patches.insert(batch.patches.end(), patches.begin(), patches.end());
+    std::vector<float>& all = batch.numbers[Batch::kPatches];
+    all.insert(all.end(), patches.begin(), patches.end());
     batch[Batch::kTargets].push_back(example.label);
 }
 
 Batch ImageObjective::batch(Split split, uint64_t index, int rows) const {
     if (split != Split::Train) return questions(split, index * static_cast<uint64_t>(rows), rows);
     Batch batch{.rows = rows};
-    batch.patches.reserve(static_cast<size_t>(rows * config_.image.area() * config_.channels));
+    batch.numbers[Batch::kPatches].reserve(static_cast<size_t>(rows * config_.image.area() * config_.channels));
     for (int row = 0; row < rows; ++row)
         add(batch, instance_->trainingExample(index * static_cast<uint64_t>(rows) + static_cast<uint64_t>(row)));
     return batch;
@@ -163,7 +164,8 @@ Batch ImageObjective::questions(Split split, uint64_t first, int rows) const {
         const uint64_t index = first + static_cast<uint64_t>(row);
         if (count && index >= *count) { // rows beyond the end have no target
             batch[Batch::kTargets].push_back(Batch::kIgnored);
-            batch.patches.resize(batch.patches.size() + static_cast<size_t>(config_.image.area() * config_.channels));
+            std::vector<float>& all = batch.numbers[Batch::kPatches];
+            all.resize(all.size() + static_cast<size_t>(config_.image.area() * config_.channels));
         } else {
             add(batch, instance_->example(split, index));
         }
@@ -184,7 +186,7 @@ void ImageObjective::addTo(Evaluation& evaluation, Split, const Batch& batch, co
 void ImageObjective::fill(GpuExecutor& executor, const Batch& batch) const {
     const std::span<float> input = executor.input(vision_names::kPatches);
     const Shape shape{batch.rows * config_.grid().area(), config_.patchValues()};
-    writeRows(batch.patches, shape, [&](const auto& fill) { fill(0, input); });
+    writeRows(batch.numbersOf(Batch::kPatches), shape, [&](const auto& fill) { fill(0, input); });
     if (executor.hasInput(vision_names::kPadding))
         writePadding(executor.inputIntegers(vision_names::kPadding), batch.rows, config_.tokens());
 }

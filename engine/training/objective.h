@@ -5,6 +5,7 @@
 #include "engine/models/structure.h"
 #include "engine/ops/gradient.h"
 #include "engine/runtime/gpu_executor.h"
+#include "engine/training/named_loss.h"
 #include "engine/training/recipe.h"
 #include "engine/training/tasks/task.h"
 
@@ -25,25 +26,12 @@ using ReadParameter = std::function<std::vector<float>(const std::string& parame
 /// Reads a parameter as ModelSource::read() does.
 using ReadStored = std::function<void(const std::string& parameter, const Shape& shape, const RowWriter& write)>;
 
-/// A loss that training makes small: the cross-entropy of logits and the targets of a batch, which has them as rows of
-/// the same name.
-struct NamedLoss {
-    std::string name;
-    Tensor logits;       ///< [rows * perRow, choices]
-    int64_t perRow = 1;  ///< targets of an example in the graph; a batch may have fewer
-    double weight = 1;   ///< factor on its mean in the loss of the model
-    bool smooths = true; ///< whether Recipe::smoothing applies
-    /// The metric that is the share of its targets that were the most likely choice; empty: not reported. Task::metric
-    /// measures the last loss that has targets.
-    std::string metric{};
-};
-
 /// How well a model does on examples.
 struct Evaluation {
     double loss = 0;   ///< mean over the targets, in nats, summed over the losses with their weights
     double metric = 0; ///< by Task::metric
     int64_t examples = 0;
-    std::map<std::string, double> shares{}; ///< by NamedLoss::metric
+    std::map<std::string, double> shares{}; ///< and means of losses that have no choices, by NamedLoss::metric
     std::vector<int64_t> confusion{};       ///< for pictures: [right class, predicted class]
     struct Matches {
         int64_t right = 0, examples = 0;
@@ -58,7 +46,7 @@ public:
     explicit Said(const GpuExecutor& executor) : executor_(&executor) {}
     /// The losses of each row of a loss's logits.
     std::span<const float> losses(std::string_view loss) const;
-    /// The most likely choice in a row of logits.
+    /// The most likely choice in a row of logits, of a loss that has choices.
     int32_t best(std::string_view loss, int64_t row) const;
     /// A further result: see Objective::views().
     std::span<const float> view(const std::string& name) const { return executor_->result(name); }
@@ -82,6 +70,9 @@ public:
         std::vector<NamedLoss> losses; ///< the first is that of Batch::kTargets, which every task has
         std::vector<NodeRange> blocks; ///< the nodes of each layer
         PartTensors partTensors;       ///< tensors of the layers' parts, and constants of the model
+        /// Writes to states, by the states' names: each row begins with what the same row of the batch before left, and
+        /// zeros at first. The objective clears a row that begins another text.
+        std::vector<std::pair<std::string, Tensor>> updates{};
     };
     /// Builds the graph. @param rows examples per batch  @param windowDivisor as MaskExpression::narrowed()
     virtual Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const = 0;
@@ -106,6 +97,9 @@ public:
     /// Writes a batch to the graph's inputs, except targets and gates, which the trainer writes.
     virtual void fill(GpuExecutor& executor, const Batch& batch) const = 0;
 
+    /// Whether a parameter belongs to another model, which lies under a prefix in the same store, such as a teacher.
+    /// Training reads it and neither changes nor writes it; startOf() gives its values, also when a run resumes.
+    virtual bool isOther(const std::string& /*parameter*/) const { return false; }
     /// Whether a parameter has rows, of tokens or classes, that the model from which training starts lacks.
     virtual bool isNew(const std::string& parameter) const = 0;
     /// The values with which training starts. @param fresh initial values of a new model
@@ -129,5 +123,7 @@ public:
 /// The objective of a recipe, which gets the hash and the architecture of the model from which training starts.
 /// @throws Error as check(), makeTask() and makeImageTask(), or if the model cannot learn the task
 std::unique_ptr<Objective> makeObjective(Recipe& recipe);
+
+using MakeObjective = std::function<std::unique_ptr<Objective>(Recipe& recipe)>;
 
 } // namespace attn

@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kExamples = 1024,
                   kExamplesInBetween = 256; ///< examples in an evaluation of an endless split, at the end and before
 constexpr int64_t kRatioEvery = 10;
+constexpr int kPublishedCopies = 3; ///< of the parameters that must have room; else they go through the host
 
 } // namespace
 
@@ -25,7 +26,7 @@ int64_t exampleCount(const Trainer& trainer, Split split) {
 }
 
 TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const DeviceChoice& choice, bool resumes)
-    : folder_(folder), trainer_(recipe, choice) {
+    : folder_(folder), trainer_(recipe, choice), ratios_(trainer_) {
     createFolder(folder);
     lock_.emplace(folder);
     const std::vector<fs::path> all = checkpoints(folder);
@@ -81,36 +82,10 @@ MetricPoint TrainingRun::advance() {
     }
 }
 
-std::map<std::string, std::vector<float>> TrainingRun::trainedWeights() const {
-    std::map<std::string, std::vector<float>> weights;
-    for (const Trainer::Named& parameter : trainer_.parameters())
-        if (!trainer_.isFrozen(parameter.name)) weights[parameter.name] = trainer_.read(parameter.name);
-    return weights;
-}
-
-std::vector<double> TrainingRun::ratiosSince(const std::map<std::string, std::vector<float>>& before) const {
-    const std::vector<std::string> blocks = trainer_.objective().structure().blocks();
-    const size_t groups = blocks.size() + 1;
-    std::vector<double> change(groups), length(groups), ratios;
-    for (const auto& [name, old] : before) {
-        const auto block =
-            std::ranges::find_if(blocks, [&name = name](const std::string& b) { return name.starts_with(b + "."); });
-        const size_t group = block == blocks.end() ? 0 : static_cast<size_t>(block - blocks.begin()) + 1;
-        const std::vector<float> now = trainer_.read(name);
-        for (size_t i = 0; i < now.size(); ++i) {
-            const double difference = static_cast<double>(now[i]) - static_cast<double>(old[i]);
-            change[group] += difference * difference;
-            length[group] += static_cast<double>(old[i]) * static_cast<double>(old[i]);
-        }
-    }
-    for (size_t i = 0; i < groups; ++i) ratios.push_back(length[i] > 0 ? std::sqrt(change[i] / length[i]) : 0);
-    return ratios;
-}
-
 MetricPoint TrainingRun::makeStep() {
     const Recipe& recipe = trainer_.recipe();
     const bool measuresRatios = (trainer_.stepsDone() + 1) % kRatioEvery == 0;
-    const auto before = measuresRatios ? trainedWeights() : std::map<std::string, std::vector<float>>{};
+    if (measuresRatios) ratios_.remember();
     const Trainer::StepReport report = trainer_.step();
     if (!std::isfinite(report.loss))
         throw Error({.what = fmt::format("the loss of step {} is not a number", report.step),
@@ -127,7 +102,7 @@ MetricPoint TrainingRun::makeStep() {
         point.values[metric_names::kSkippedSteps] = static_cast<double>(scale->skipped);
     }
     if (measuresRatios)
-        for (size_t part = 0; const double ratio : ratiosSince(before))
+        for (size_t part = 0; const double ratio : ratios_.measure())
             point.values[fmt::format("{}{}", metric_names::kUpdateRatios, part++)] = ratio;
     if (report.step % recipe.evaluateEvery == 0 || isFinished()) {
         const Evaluation evaluation = trainer_.evaluate(Split::Validation, kExamplesInBetween);
@@ -178,6 +153,10 @@ Evaluation TrainingRun::finish() {
 
 std::shared_ptr<const WeightSet> weightsOf(const Trainer& trainer, std::shared_ptr<const WeightSet::Model> model) {
     auto set = std::make_shared<WeightSet>(WeightSet{.model = std::move(model), .values = {}});
+    if (trainer.hasRoomFor(kPublishedCopies)) {
+        set->stored = trainer.copyOfParameters();
+        return set;
+    }
     for (const Trainer::Named& parameter : trainer.parameters())
         set->values[parameter.name] = trainer.read(parameter.name);
     return set;

@@ -7,12 +7,13 @@
 #include "engine/training/checkpoint.h"
 #include "engine/training/metrics_file.h"
 #include "engine/training/trainer.h"
+#include "engine/training/update_ratios.h"
 
 #include <optional>
 
 namespace attn {
 
-/// A copy of the current parameters. @param model as Objective::describe()
+/// A copy of the current parameters: on the device, if it has room. @param model as Objective::describe()
 std::shared_ptr<const WeightSet> weightsOf(const Trainer& trainer, std::shared_ptr<const WeightSet::Model> model);
 /// An example to show while the model trains, as tokens.
 GivenText exampleInput(const Trainer& trainer);
@@ -54,11 +55,10 @@ public:
 private:
     MetricPoint makeStep();
     void restoreFolder();
-    std::vector<double> ratiosSince(const std::map<std::string, std::vector<float>>& before) const;
-    std::map<std::string, std::vector<float>> trainedWeights() const;
 
     std::filesystem::path folder_;
     Trainer trainer_;
+    UpdateRatios ratios_;
     int64_t saved_ = -1;    ///< step of the last checkpoint
     bool restored_ = false; ///< someone removed the folder
     std::optional<RunLock> lock_;

@@ -233,7 +233,7 @@ Objective::Forward SequenceObjective::forwardOf(const DecoderConfig& config, int
                                                .dropout = dropout,
                                                .isTraining = true});
     const auto lossOf = [rows](const char* name, Tensor logits) {
-        return NamedLoss{.name = name, .logits = logits, .perRow = logits.shape()[0] / rows};
+        return NamedLoss{.name = name, .prediction = logits, .perRow = logits.shape()[0] / rows};
     };
     std::vector<NamedLoss> losses{lossOf(Batch::kTargets, decoder.logits)};
     if (predictsTokens(config.readout) && decoder.classes) {

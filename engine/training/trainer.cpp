@@ -1,8 +1,10 @@
 #include "engine/training/trainer.h"
 
 #include "engine/core/error.h"
+#include "engine/inference/language_model.h"
 #include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
+#include "engine/training/forward_copy.h"
 #include "engine/training/initial_weights.h"
 #include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
@@ -19,10 +21,7 @@ namespace attn {
 namespace {
 
 constexpr int kMostEvaluationRows = 64;
-
-int64_t count(const std::vector<int32_t>& targets) {
-    return std::ranges::count_if(targets, [](int32_t target) { return target != Batch::kIgnored; });
-}
+const std::string kEvaluated = "evaluation."; ///< before the names of states that evaluations carry
 
 double share(int64_t part, int64_t all) {
     return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(all, 1));
@@ -41,9 +40,9 @@ int evaluationRows(const Graph& one, uint64_t bindingBytes) {
 
 } // namespace
 
-Trainer::Trainer(const Recipe& recipe, const GpuExecutorOptions& execution)
+Trainer::Trainer(const Recipe& recipe, const GpuExecutorOptions& execution, const MakeObjective& make)
     : recipe_(recipe), execution_(execution), task_(taskNamed(recipe.task)) {
-    objective_ = makeObjective(recipe_);
+    objective_ = make(recipe_);
     if (recipe_.schedule.stages > 1 && !objective_->hasWindows())
         throw Error({.what = "no mask of the model has a window that could grow",
                      .where = "recipe: window_stages",
@@ -52,16 +51,17 @@ Trainer::Trainer(const Recipe& recipe, const GpuExecutorOptions& execution)
     evaluationGates_ = openGates_;
 }
 
-Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExecutorOptions& execution)
-    : Trainer(recipe, execution) {
+Trainer::Trainer(const Recipe& recipe, const DeviceChoice& choice, const GpuExecutorOptions& execution,
+                 const MakeObjective& make)
+    : Trainer(recipe, execution, make) {
     device_ = Device::shared(choice);
-    store_ = std::make_unique<TensorStore>(*device_);
+    store_ = std::make_shared<TensorStore>(*device_);
     const Objective::Forward model = objective_->forward(1, 0);
     const auto together = objective_->rowsTogether(recipe_);
     evaluationRows_ =
         together ? *together : attn::evaluationRows(*model.graph, device_->traits().maxStorageBufferRange);
     losses_ = model.losses;
-    for (NamedLoss& loss : losses_) loss.logits = {};
+    for (NamedLoss& loss : losses_) loss.prediction = loss.teacher = {};
     listTensors(model);
     allocate(model);
     buildStep(0);
@@ -82,6 +82,10 @@ void Trainer::listTensors(const Objective::Forward& model) {
     for (const Node* node : storedParameters(*model.graph)) {
         const std::string& name = node->name;
         const Shape& shape = node->outputs[0].shape;
+        if (objective_->isOther(name)) {
+            others_.push_back({name, shape});
+            continue;
+        }
         parameters_.push_back({name, shape});
         const bool isBias = name.ends_with(".b") || name.find(".b_") != std::string::npos;
         if (decoder_names::isComputed(name) || isAverage(name) || (isBias && !recipe_.architecture.bias)) continue;
@@ -103,6 +107,11 @@ void Trainer::listTensors(const Objective::Forward& model) {
         states_.push_back({"moment." + name, shape});
         if (recipe_.optimiser.kind != Optimiser::Kind::Sgd) states_.push_back({"variance." + name, shape});
     }
+    if (!model.updates.empty())
+        for (const auto& [name, next] : objective_->forward(recipe_.batch / recipe_.accumulation, 0).updates) {
+            states_.push_back({name, next.shape()});
+            carried_.push_back(name);
+        }
     if (scalesLoss(recipe_.precision))
         states_.push_back({step_inputs::kLossScale, {static_cast<int64_t>(lossScale_.numbers().size())}});
 }
@@ -110,7 +119,7 @@ void Trainer::listTensors(const Objective::Forward& model) {
 /// Allocates what listTensors() has listed, and sets the initial values.
 void Trainer::allocate(const Objective::Forward& model) {
     std::vector<std::pair<std::string, Shape>> room;
-    for (const auto* all : {&parameters_, &states_})
+    for (const auto* all : {&parameters_, &others_, &states_})
         for (const auto& [name, shape] : *all) room.emplace_back(name, shape);
     if (recipe_.accumulation > 1)
         for (const auto& [name, shape] : trained_) room.emplace_back("gradient." + name, shape);
@@ -127,6 +136,7 @@ void Trainer::allocate(const Objective::Forward& model) {
                                  recipe_.settings.seed);
         write(parameter.name, objective_->startOf(parameter.name, parameter.shape, std::move(values)));
     }
+    for (const auto& [name, shape] : others_) write(name, objective_->startOf(name, shape, {}));
     for (const Adapter& adapter : adapters_) write(adapter.nameOfA(), adapter.initialA(recipe_.settings.seed));
 }
 
@@ -155,17 +165,8 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, const LossWeights&
                    std::span<const float> openness) const {
     objective_->fill(executor, batch);
     for (const NamedLoss& loss : losses_) {
-        const std::vector<int32_t>& targets = batch[loss.name];
-        const int64_t width = batch.width(loss.name);
-        const auto to = executor.inputIntegers(step_inputs::targetsOf(loss.name));
-        const auto columns = static_cast<int64_t>(to.size()) / batch.rows;
-        for (int row = 0; row < batch.rows; ++row)
-            for (int64_t column = 0; column < columns; ++column)
-                to[static_cast<size_t>(row * columns + column)] =
-                    column < width ? targets[static_cast<size_t>(row * width + column)] : Batch::kIgnored;
         const auto weight = weights.find(loss.name);
-        std::ranges::fill(executor.input(step_inputs::weightsOf(loss.name)),
-                          weight == weights.end() ? 1.0f : static_cast<float>(weight->second));
+        fillTargets(executor, loss, batch, weight == weights.end() ? 1 : weight->second);
     }
     const std::vector<Site>& sites = objective_->structure().sites;
     for (size_t site = 0; site < sites.size(); ++site)
@@ -190,7 +191,7 @@ Trainer::StepBatch Trainer::nextBatch() const {
     }
     for (const NamedLoss& loss : losses_) {
         int64_t targets = 0;
-        for (const Batch& part : result.parts) targets += count(part[loss.name]);
+        for (const Batch& part : result.parts) targets += LossTargets(loss, part).count();
         result.weights[loss.name] = loss.weight * (1 / static_cast<double>(std::max<int64_t>(targets, 1)));
     }
     return result;
@@ -234,21 +235,54 @@ Trainer::StepReport Trainer::step() {
 GpuExecutor& Trainer::evaluator() {
     if (!evaluator_) {
         Objective::Forward model = adapted(objective_->forward(evaluationRows_, 0));
+        if (!model.updates.empty()) { // beside those of training
+            const auto graph = std::make_shared<Graph>();
+            model = copyOf(std::move(model), graph, [&](const Node& source) {
+                return sourceLike(source, *graph, source.kind == NodeKind::State ? kEvaluated : "");
+            });
+            std::vector<std::pair<std::string, Shape>> room;
+            for (const auto& [name, next] : model.updates) room.emplace_back(kEvaluated + name, next.shape());
+            store_->reserve(room);
+        }
         std::map<std::string, Tensor> outputs = objective_->views(model);
         for (const NamedLoss& loss : model.losses) {
-            outputs[Said::nameOfLosses(loss.name)] = step_inputs::lossesOf(loss);
-            outputs[Said::nameOfBest(loss.name)] = topK(loss.logits, 1).indices;
+            outputs[Said::nameOfLosses(loss.name)] = lossesOf(loss);
+            if (loss.hasChoices()) outputs[Said::nameOfBest(loss.name)] = topK(loss.prediction, 1).indices;
         }
+        for (const auto& [name, next] : model.updates) outputs.emplace("carried." + name, next);
         evaluator_ = makeExecutor(model, outputs, {.cutsFinely = execution_.cutsFinely});
     }
     return *evaluator_;
 }
 
-Said Trainer::say(const Batch& batch) {
+Said Trainer::say(const Batch& batch) { return say(batch, false); }
+
+/// @param continues whether rows continue those of the batch before
+Said Trainer::say(const Batch& batch, bool continues) {
     GpuExecutor& executor = evaluator();
+    for (const std::string& name : carried_)
+        if (!continues) store_->zero(kEvaluated + name);
     fill(executor, batch, {}, evaluationGates_);
     executor.run({});
     return Said(executor);
+}
+
+LanguageModel& Trainer::writer() {
+    if (!adapters_.empty() && !adapted_) adapted_ = makeStore(device_);
+    if (adapted_) copyParameters(*adapted_);
+    if (!writer_) {
+        auto description = std::make_shared<WeightSet>(WeightSet{.model = objective_->describe(), .values = {}});
+        writer_ = std::make_unique<LanguageModel>(
+            makeMemorySource(std::move(description)),
+            LanguageModel::Options{.inspects = false, .shared = {device_, adapted_ ? adapted_ : store_}});
+    }
+    writer_->truncate(0);
+    const std::vector<Site>& sites = objective_->structure().sites;
+    for (size_t site = 0; site < sites.size(); ++site)
+        for (int head = 0; head < sites[site].heads; ++head)
+            writer_->setGate(static_cast<int>(site), head,
+                             evaluationGates_[firstGate(site) + static_cast<size_t>(head)]);
+    return *writer_;
 }
 
 namespace {
@@ -260,15 +294,13 @@ struct Tally {
 
     /// @return whether all targets of a row of the batch are right
     bool add(const NamedLoss& named, const Batch& batch, const Said& said, int64_t row) {
-        const std::vector<int32_t>& all = batch[named.name];
-        const int64_t width = batch.width(named.name);
+        const LossTargets all(named, batch);
         const auto losses = said.losses(named.name);
         bool isRight = true;
-        for (int64_t column = 0; column < width; ++column) {
-            const int32_t target = all[static_cast<size_t>(row * width + column)];
-            if (target == Batch::kIgnored) continue;
+        for (int64_t column = 0; column < all.columns(); ++column) {
+            if (!all.has(row, column)) continue;
             const int64_t at = row * named.perRow + column;
-            const bool isFound = said.best(named.name, at) == target;
+            const bool isFound = named.hasChoices() && said.best(named.name, at) == all.choice(row, column);
             loss += static_cast<double>(losses[static_cast<size_t>(at)]);
             ++targets;
             right += isFound ? 1 : 0;
@@ -305,8 +337,10 @@ Evaluation Trainer::evaluate(Split split, int64_t most) {
         const Batch batch =
             asksExact ? objective_->questions(split, static_cast<uint64_t>(first), evaluationRows_)
                       : objective_->batch(split, static_cast<uint64_t>(first / evaluationRows_), evaluationRows_);
-        const Said said = say(batch);
-        for (int64_t row = 0; row < evaluationRows_ && first + row < rows; ++row) {
+        const Said said = say(batch, !asksExact && first > 0);
+        // Rows beyond the end have no targets; rows that continue may have others than so many from the first one on.
+        const int64_t counted = carried_.empty() ? std::min<int64_t>(evaluationRows_, rows - first) : evaluationRows_;
+        for (int64_t row = 0; row < counted; ++row) {
             bool isRight = true;
             for (size_t i = 0; i < losses_.size(); ++i) {
                 const bool hasAll = tallies[i].add(losses_[i], batch, said, row);
@@ -318,6 +352,11 @@ Evaluation Trainer::evaluate(Split split, int64_t most) {
     for (size_t i = 0; i < losses_.size(); ++i) {
         const Tally& tally = tallies[i];
         if (i > 0 && tally.targets == 0) continue;
+        if (i > 0 && !losses_[i].hasChoices()) {
+            result.loss += losses_[i].weight * tally.mean();
+            if (!losses_[i].metric.empty()) result.shares[losses_[i].metric] = tally.mean();
+            continue;
+        }
         if (i > 0 && !losses_.front().metric.empty()) result.shares[losses_.front().metric] = result.metric;
         result.loss += losses_[i].weight * tally.mean();
         result.metric = i == 0 ? tally.metric(task_.metric, rows) : share(tally.right, tally.targets);
@@ -337,7 +376,7 @@ Trainer::LengthEvaluation Trainer::measure(const Objective::Forward& forward, co
     const Loss loss = withLoss(adapted(forward));
     const NamedLoss& first = loss.model.losses.front();
     const auto executor = makeExecutor(loss.model, {{Said::nameOfLosses(first.name), loss.losses},
-                                                    {Said::nameOfBest(first.name), topK(first.logits, 1).indices}});
+                                                    {Said::nameOfBest(first.name), topK(first.prediction, 1).indices}});
     fill(*executor, batch, {}, evaluationGates_);
     executor->run({});
     const Said said(*executor);
@@ -380,6 +419,31 @@ std::vector<float> Trainer::read(const std::string& name) const {
         addProduct(*adapter, recipe_.start.adapters.scale(), values, store_->read(adapter->nameOfA()),
                    store_->read(adapter->nameOfB()));
     return values;
+}
+
+bool Trainer::hasRoomFor(int copies) const {
+    uint64_t bytes = 0;
+    for (const Named& parameter : parameters_) bytes += storedBytes(parameter.shape, Storage::F32);
+    return static_cast<uint64_t>(copies) * bytes <= device_->freeBytes();
+}
+
+/// Copies the parameters, with their adapters, to a store.
+void Trainer::copyParameters(TensorStore& to) const {
+    std::vector<std::pair<std::string, Shape>> room;
+    std::vector<std::string> names;
+    for (const auto& [name, shape] : parameters_) {
+        room.emplace_back(name, shape);
+        names.push_back(name);
+    }
+    to.reserve(room);
+    to.copyFrom(*store_, names);
+    for (const Adapter& adapter : adapters_) to.writeDense(adapter.matrix, read(adapter.matrix));
+}
+
+std::shared_ptr<const TensorStore> Trainer::copyOfParameters() const {
+    const std::shared_ptr<TensorStore> copy = makeStore(device_);
+    copyParameters(*copy);
+    return copy;
 }
 
 void Trainer::write(const std::string& name, std::span<const float> values) {

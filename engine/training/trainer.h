@@ -17,13 +17,17 @@
 
 namespace attn {
 
+class LanguageModel;
+
 /// Trains a model on a device. The commands of a step are recorded once and replayed; before each step the host writes
 /// the batch and the step parameters. Synchronous; for use by one thread.
 class Trainer {
 public:
     /// @throws Error as check(), makeTask(), makeImageTask() and Device::shared()
     /// @param execution whether every dispatch is timed, for profile(), and how a step is cut
-    explicit Trainer(const Recipe& recipe, const DeviceChoice& choice = {}, const GpuExecutorOptions& execution = {});
+    /// @param make      makes what to train
+    explicit Trainer(const Recipe& recipe, const DeviceChoice& choice = {}, const GpuExecutorOptions& execution = {},
+                     const MakeObjective& make = makeObjective);
     ~Trainer();
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
@@ -43,6 +47,7 @@ public:
     /// Device time of the dispatches of the last step, by shader. Empty unless they are timed.
     std::vector<gpu::Stretch> profile() const { return step_->profile(); }
     Device& device() { return *device_; }
+    TensorStore& store() { return *store_; } ///< parameters and states
 
     struct StepReport {
         int64_t step = 0; ///< number of the step, from 1
@@ -78,6 +83,10 @@ public:
     /// @throws Error if the loss is not finite
     LengthEvaluation measure(const Objective::Forward& forward, const Batch& batch, int lastTargets);
 
+    /// The model of text as people use it, with caches, on the current parameters and with the gates of evaluations. It
+    /// reads one text at a time, and is valid until the next step.
+    LanguageModel& writer();
+
     /// Sets a gate for the following evaluations.
     /// @param site index into ModelStructure::sites  @param gate factor on the head's output: 0 removes it, 1 leaves it
     void setEvaluationGate(int site, int head, float gate);
@@ -89,6 +98,10 @@ public:
 
     /// The dense values of a parameter, by the engine's name and with its adapter, or of a state.
     std::vector<float> read(const std::string& name) const;
+    /// Whether the device has room for several copies of all parameters.
+    bool hasRoomFor(int copies) const;
+    /// A copy of all parameters, with their adapters, that later steps do not change.
+    std::shared_ptr<const TensorStore> copyOfParameters() const;
     /// Writes a parameter, to which its adapter is added, or a state.
     void write(const std::string& name, std::span<const float> values);
     struct Named {
@@ -98,8 +111,8 @@ public:
     /// Whether training does not change a parameter.
     bool isFrozen(const std::string& parameter) const;
     const std::vector<Named>& parameters() const { return parameters_; } ///< all of the model, including frozen ones
-    /// Tensors that resuming needs besides the parameters: A and B of the adapters, "moment.NAME", "variance.NAME" and
-    /// "loss_scale".
+    /// Tensors that resuming needs besides the parameters: A and B of the adapters, "moment.NAME", "variance.NAME",
+    /// "loss_scale", and what goes from batch to batch.
     const std::vector<Named>& states() const { return states_; }
     const std::vector<Adapter>& adapters() const { return adapters_; }
     void setStepsDone(int64_t steps) { stepsDone_ = steps; }
@@ -109,12 +122,13 @@ private:
     struct Loss; // a graph with its loss
     struct Step; // the graph of a step, and that of the update
     /// Makes the objective and lists what is trained, without a device: enough to build graphs and plans.
-    explicit Trainer(const Recipe& recipe, const GpuExecutorOptions& execution);
+    Trainer(const Recipe& recipe, const GpuExecutorOptions& execution, const MakeObjective& make);
     Objective::Forward adapted(Objective::Forward forward) const;
     Loss withLoss(Objective::Forward forward) const;
     static bool scalesLoss(DType precision) { return precision == DType::F16; }
     std::map<std::string, Tensor> addUpdates(Graph& graph, const std::vector<std::string>& names,
                                              const std::vector<Tensor>& gradients, bool isScaled) const;
+    void copyParameters(TensorStore& to) const;
     void listTensors(const Objective::Forward& model);
     void allocate(const Objective::Forward& model);
     std::unique_ptr<GpuExecutor> makeExecutor(const Objective::Forward& model,
@@ -133,6 +147,7 @@ private:
         LossWeights weights;
     };
     StepBatch nextBatch() const;
+    Said say(const Batch& batch, bool continues);
     void fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
               std::span<const float> gates) const;
     GpuExecutor& evaluator();
@@ -143,12 +158,16 @@ private:
     const Task& task_;
     std::unique_ptr<Objective> objective_;
     std::shared_ptr<Device> device_;
-    std::unique_ptr<TensorStore> store_;
+    std::shared_ptr<TensorStore> store_;
+    std::shared_ptr<TensorStore> adapted_; ///< parameters with their adapters, of writer_
     std::vector<Named> parameters_, states_;
+    std::vector<Named> others_;         ///< parameters of other models: see Objective::isOther()
     std::vector<Named> trained_;        ///< tensors that the optimiser changes: parameters, and A and B of adapters
     std::vector<std::string> averages_; ///< parameters that follow a running average: see AttentionFlow::averages
     std::vector<Adapter> adapters_;
+    std::vector<std::string> carried_; ///< states that go from batch to batch: see Objective::Forward::updates
     std::unique_ptr<GpuExecutor> step_, update_, evaluator_;
+    std::unique_ptr<LanguageModel> writer_; ///< shares the store
     int evaluationRows_ = 1;
     std::vector<NamedLoss> losses_;
     int64_t stepsDone_ = 0;

@@ -20,21 +20,6 @@
 
 namespace attn {
 
-namespace step_inputs {
-
-std::string targetsOf(std::string_view loss) { return fmt::format("loss.{}.targets", loss); }
-
-std::string weightsOf(std::string_view loss) { return fmt::format("loss.{}.weights", loss); }
-
-Tensor lossesOf(const NamedLoss& loss, double smoothing) {
-    const int64_t rows = loss.logits.shape()[0];
-    Graph& graph = *loss.logits.graph;
-    return crossEntropy(loss.logits, graph.input(targetsOf(loss.name), {.shape = {rows}, .dtype = DType::I32}),
-                        graph.input(weightsOf(loss.name), {.shape = {rows}}), loss.smooths ? smoothing : 0);
-}
-
-} // namespace step_inputs
-
 Objective::Forward Trainer::adapted(Objective::Forward forward) const {
     return withAdapters(std::move(forward), adapters_, recipe_.start.adapters.scale());
 }
@@ -43,7 +28,7 @@ Trainer::Loss Trainer::withLoss(Objective::Forward forward) const {
     std::vector<Tensor> losses;
     Tensor total{};
     for (const NamedLoss& loss : forward.losses) {
-        losses.push_back(step_inputs::lossesOf(loss, recipe_.smoothing));
+        losses.push_back(lossesOf(loss, recipe_.smoothing));
         total = total ? add(total, sum(losses.back())) : sum(losses.back());
     }
     for (const Tensor penalty : forward.partTensors.penalties) total = add(total, penalty);
@@ -162,6 +147,7 @@ Trainer::Step Trainer::stepOf(int64_t stage, std::optional<MemorySaving> turned)
         if (std::ranges::find(averages_, name) != averages_.end()) // of layers that share it, the first sets it
             step.outputs.emplace("average." + name,
                                  assign(loss.model.graph->parameter(name, next.shape()), next, StepScalar::Beginning));
+    for (const auto& [name, next] : loss.model.updates) step.outputs.emplace("carried." + name, next);
     if (accumulates) {
         const auto sumsIn = [&](Graph& graph) {
             std::vector<Tensor> sums;
@@ -219,7 +205,7 @@ double Trainer::vanishingGradients(double scale) {
 }
 
 TrainingMemory trainingMemory(const Recipe& recipe) {
-    Trainer trainer(recipe, GpuExecutorOptions{});
+    Trainer trainer(recipe, GpuExecutorOptions{}, makeObjective);
     const Objective::Forward model = trainer.objective_->forward(1, 0);
     trainer.listTensors(model);
     const auto bytesOf = [&](std::optional<MemorySaving> turned) {

@@ -13,12 +13,6 @@ namespace attn::step_inputs {
 inline constexpr const char* kLossScale = "loss_scale"; ///< also the name of the state
 inline constexpr const char* kInverseScale = "inverse_loss_scale";
 
-/// The inputs of a loss: its targets, and the weight of each.
-std::string targetsOf(std::string_view loss);
-std::string weightsOf(std::string_view loss);
-/// The losses of the rows of logits. @return [rows of logits]
-Tensor lossesOf(const NamedLoss& loss, double smoothing = 0);
-
 } // namespace attn::step_inputs
 
 namespace attn {

@@ -83,6 +83,25 @@ TEST_CASE("transfer: what is uploaded comes back, mapped or staged, at odd offse
     transfer.download(buffer, 0, {});
 }
 
+TEST_CASE("transfer: a part of a buffer becomes a part of another, mapped or staged", "[gpu]") {
+    TestContext context({.forceStaging = GENERATE(false, true)});
+    const auto bytes = pattern(4096);
+    const Buffer from(*context, {bytes.size(), Placement::DeviceLocal, "from"}),
+        to(*context, {bytes.size(), Placement::DeviceLocal, "to"});
+    Transfer transfer(*context);
+    transfer.upload(from, 0, bytes);
+    transfer.upload(to, 0, std::vector<std::byte>(bytes.size()));
+    transfer.copy(std::vector<CommandRecorder::Copy>{
+        {.from = &from, .fromOffset = 256, .to = &to, .toOffset = 512, .sizeBytes = 1024},
+        {.from = &from, .fromOffset = 4080, .to = &to, .toOffset = 0, .sizeBytes = 16}});
+    std::vector<std::byte> expected(bytes.size()), back(bytes.size());
+    std::copy_n(bytes.begin() + 256, 1024, expected.begin() + 512);
+    std::copy_n(bytes.begin() + 4080, 16, expected.begin());
+    transfer.download(to, 0, back);
+    CHECK(back == expected);
+    transfer.copy({});
+}
+
 TEST_CASE("transfer: a filling callback sees every piece once and in order", "[gpu]") {
     TestContext context({.forceStaging = GENERATE(false, true)});
     const uint64_t size = 3 * Transfer::kPieceBytes + 64;

@@ -35,7 +35,7 @@ std::vector<std::vector<float>> agreementOf(Trainer& trainer, const Batch& batch
     const SequenceObjective& objective = *sequencesOf(trainer);
     const Objective::Forward forward = objective.forward(batch.rows, 0);
     TensorStore store(trainer.device());
-    const auto plan = compile(forward.graph, {{"agreement", forward.losses.back().logits}});
+    const auto plan = compile(forward.graph, {{"agreement", forward.losses.back().prediction}});
     std::vector<std::pair<std::string, Shape>> room;
     for (const Trainer::Named& each : trainer.parameters()) room.emplace_back(each.name, each.shape);
     for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))

@@ -27,7 +27,7 @@ Recipe permutedRecipe() {
 std::vector<float> logitsOf(const SequenceObjective& objective, Trainer& trainer, const Batch& batch) {
     const Objective::Forward forward = objective.forward(1, 0);
     TensorStore store(trainer.device());
-    const auto plan = compile(forward.graph, {{"logits", forward.losses.front().logits}});
+    const auto plan = compile(forward.graph, {{"logits", forward.losses.front().prediction}});
     std::vector<std::pair<std::string, Shape>> room;
     for (const Trainer::Named& each : trainer.parameters()) room.emplace_back(each.name, each.shape);
     for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))

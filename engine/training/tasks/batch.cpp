@@ -13,6 +13,12 @@ const std::vector<int32_t>& Batch::operator[](std::string_view name) const& {
     return found != integers.end() ? found->second : none;
 }
 
+const std::vector<float>& Batch::numbersOf(std::string_view name) const {
+    static const std::vector<float> none;
+    const auto found = numbers.find(name);
+    return found != numbers.end() ? found->second : none;
+}
+
 int64_t Batch::width(std::string_view name) const {
     return rows > 0 ? static_cast<int64_t>((*this)[name].size()) / rows : 0;
 }
@@ -23,7 +29,10 @@ void Batch::append(const Batch& other) {
         std::vector<int32_t>& own = integers[name];
         own.insert(own.end(), values.begin(), values.end());
     }
-    patches.insert(patches.end(), other.patches.begin(), other.patches.end());
+    for (const auto& [name, values] : other.numbers) {
+        std::vector<float>& own = numbers[name];
+        own.insert(own.end(), values.begin(), values.end());
+    }
 }
 
 } // namespace attn

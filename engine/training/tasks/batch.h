@@ -21,22 +21,27 @@ struct Batch {
     /// [rows, context]: for each word the number of the one above it in its tree, from 1; 0 for the root; kIgnored
     /// after the last word. None: the task has no trees.
     static constexpr const char* kParents = "parents";
-    static constexpr const char* kRanks = "ranks";       ///< [rows, context] of places in an order of prediction
-    static constexpr const char* kWhole = "whole";       ///< [rows, context]: the inputs before segments were hidden
-    static constexpr const char* kHidden = "hidden";     ///< [rows, segments]: 1 where a segment is hidden, else 0
-    static constexpr const char* kTargets = "targets";   ///< [rows, columns] of the loss that every task has
-    static constexpr const char* kClasses = "classes";   ///< [rows] of classes beside targets that are hidden tokens
+    static constexpr const char* kRanks = "ranks";     ///< [rows, context] of places in an order of prediction
+    static constexpr const char* kWhole = "whole";     ///< [rows, context]: the inputs before segments were hidden
+    static constexpr const char* kHidden = "hidden";   ///< [rows, segments]: 1 where a segment is hidden, else 0
+    static constexpr const char* kTargets = "targets"; ///< [rows, columns] of the loss that every task has
+    static constexpr const char* kClasses = "classes"; ///< [rows] of classes beside targets that are hidden tokens
+    /// [rows]: 1 where a row continues the same row of the batch before, else 0; none: no row does
+    static constexpr const char* kContinues = "continues";
     static constexpr const char* kSegments = "segments"; ///< [rows, segments] of hidden segments: see Task::segments
+
+    static constexpr const char* kPatches = "patches"; ///< numbers: [rows, patches, values per patch] of a picture
 
     int rows = 0;
     std::map<std::string, std::vector<int32_t>, std::less<>> integers{};
-    std::vector<float> patches{}; ///< [rows, patches, values per patch]
+    std::map<std::string, std::vector<float>, std::less<>> numbers{};
 
     /// The numbers with a name. Makes empty ones if there are none.
     std::vector<int32_t>& operator[](std::string_view name) &;
     const std::vector<int32_t>& operator[](std::string_view name) const&; ///< empty if there are none
     std::vector<int32_t> operator[](std::string_view name) && { return std::as_const(*this)[name]; }
-    /// The number of numbers in each row.
+    const std::vector<float>& numbersOf(std::string_view name) const; ///< empty if there are none
+    /// The number of integers in each row.
     int64_t width(std::string_view name) const;
     /// Adds the rows of a batch with the same names and widths.
     void append(const Batch& other);

@@ -1,4 +1,5 @@
 #include "engine/data/draws.h"
+#include "engine/data/reading_order.h"
 #include "engine/data/text_corpus.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -22,7 +23,11 @@ class Text : public TaskInstance {
 public:
     Text(std::string_view task, TextCorpus corpus, int context, const TaskSettings& settings)
         : TaskInstance(std::move(corpus.tokenizerJson), context), train_(std::move(corpus.train)),
-          validation_(std::move(corpus.validation)), seed_(settings.seed) {
+          validation_(std::move(corpus.validation)), seed_(settings.seed), training_{.kind = ReadingOrder::Kind::Random,
+                                                                                     .tokens = train_.size(),
+                                                                                     .columns = columns(),
+                                                                                     .seed = settings.seed},
+          measuring_{.kind = ReadingOrder::Kind::Consecutive, .tokens = validation_.size(), .columns = columns()} {
         if (train_.size() > columns() && validation_.size() > 1) return;
         failParameter(task, "context",
                       fmt::format("{} is too long for a text with {} tokens for training and {} for validation",
@@ -38,7 +43,7 @@ public:
         inputs.assign(count * columns(), 0);
         targets.assign(count * columns(), Batch::kIgnored);
         for (size_t row = 0; row < count; ++row) {
-            const std::span<const int32_t> tokens = window(split, index * count + row);
+            const std::span<const int32_t> tokens = window(split, index, count, row);
             for (size_t i = 0; i + 1 < tokens.size(); ++i) {
                 inputs[row * columns() + i] = tokens[i];
                 targets[row * columns() + i] = tokens[i + 1];
@@ -64,13 +69,9 @@ protected:
     uint64_t seed() const { return seed_; }
 
     /// One token more than columns; fewer at the end of the text, none beyond.
-    std::span<const int32_t> window(Split split, uint64_t index) const {
+    std::span<const int32_t> window(Split split, uint64_t index, uint64_t rows = 1, uint64_t row = 0) const {
         const std::span<const int32_t> tokens = split == Split::Train ? train_ : validation_;
-        size_t begin = index * columns();
-        if (split == Split::Train) {
-            const auto starts = static_cast<int>(train_.size() - columns());
-            begin = static_cast<size_t>(Draws(seed_, index, 0).below(starts));
-        }
+        const size_t begin = (split == Split::Train ? training_ : measuring_).at(index, rows, row).begin;
         if (begin + 1 >= tokens.size()) return {};
         return tokens.subspan(begin, std::min(columns() + 1, tokens.size() - begin));
     }
@@ -78,6 +79,7 @@ protected:
 private:
     std::vector<int32_t> train_, validation_;
     uint64_t seed_;
+    ReadingOrder training_, measuring_;
 };
 
 /// The same windows, of which a first part is given: the prefix. It has from one token to all but one, all lengths
