@@ -9,6 +9,7 @@
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/by_input_panel.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/jobs_button.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/autosave.h"
@@ -154,6 +155,9 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     statusBar()->addPermanentWidget(status_, 1);
     statusBar()->setSizeGripEnabled(false);
     connect(status_, &StatusStrip::cancelRequested, this, &MainWindow::cancelWork);
+    auto* jobs = new JobsButton(bench_);
+    status_->addControl(jobs);
+    connect(jobs, &JobsButton::runContinued, this, [this] { train_->playOrPause(); });
     makeBanners();
     makeDocks();
     const auto showEdited = [this] {

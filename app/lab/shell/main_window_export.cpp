@@ -117,7 +117,8 @@ void MainWindow::exportFigure(const QString& path) {
             status_->setWork({});
             if (const auto* failure = std::get_if<Failure>(&result)) return showFailure(*failure);
             offerBanner_->present(Banner::Kind::Success, tr("Saved %1: %2").arg(title, path));
-        });
+        },
+        tr("Save %1").arg(QFileInfo(path).fileName().left(60)).toStdString());
     showWork(tr("Saving %1").arg(QFileInfo(path).fileName().left(60)), [this] { return exporting_.isRunning(); });
 }
 

@@ -128,7 +128,8 @@ void MainWindow::open(const QString& path, const QString& prompt) {
             if (const Found* known = std::get_if<Found>(&found)) return openAs(*known, path, prompt);
             showUnopened(path, std::get<Failure>(std::move(found)));
             if (!firstPath_.isEmpty()) postModel(firstPath_, {});
-        });
+        },
+        tr("Read %1").arg(QFileInfo(path).fileName().left(60)).toStdString());
     showOpening(path);
 }
 

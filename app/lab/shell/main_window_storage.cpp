@@ -25,7 +25,8 @@ void MainWindow::askStorage(const StorageChoice& model, Storage storage, const Q
                 dialog->setSpeed(*speed);
             else
                 dialog->setSpeedUnknown();
-        });
+        },
+        tr("Measure how fast the weights are read").toStdString());
 }
 
 void MainWindow::changeStorage() {
