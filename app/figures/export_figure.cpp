@@ -1,7 +1,7 @@
 #include "app/figures/export_figure.h"
 
 #include "app/figures/typeface.h"
-#include "engine/core/error.h"
+#include "engine/core/attempt.h"
 #include "engine/system/atomic_file.h"
 
 #include <QBuffer>
@@ -48,12 +48,9 @@ void paintPdf(const Figure& figure, const FigureTheme& theme, const QSize& size,
 } // namespace
 
 std::optional<Failure> writeBytes(const QByteArray& bytes, const QString& path) {
-    try {
+    return attempt(path.toStdString(), [&] {
         writeAtomically(path.toStdString(), std::as_bytes(std::span(bytes.data(), static_cast<size_t>(bytes.size()))));
-        return {};
-    } catch (const Error& error) {
-        return Failure{error.message(), error.where(), error.hint()};
-    }
+    });
 }
 
 std::optional<Failure> writePng(const QImage& image, const QString& path) {

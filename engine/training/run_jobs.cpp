@@ -28,6 +28,7 @@ std::optional<FolderJob> jobAt(const fs::path& folder) {
     if (isRecorded) job.record = std::move(*record);
     JobStatus& status = job.record.status;
     status.folder = folder;
+    if (status.kind == "training") status.title = "Train " + job.name; // somebody may have renamed the folder
     if (!isRecorded) status = {.kind = "training", .title = "Train " + job.name, .folder = folder, .canPause = true};
     if (job.process) {
         if (!isRecorded) status.state = JobState::Running;

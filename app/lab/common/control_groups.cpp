@@ -52,9 +52,9 @@ void assignControlGroup(QAction* action, const char* id) {
     action->setProperty(kGroupProperty, QString::fromLatin1(id));
 }
 
-void enableUnlessLocked(QAction* action, bool wanted) {
-    action->setEnabled(wanted && !action->property(kLockedProperty).toBool());
-}
+bool isLocked(const QAction& action) { return action.property(kLockedProperty).toBool(); }
+
+void enableUnlessLocked(QAction* action, bool wanted) { action->setEnabled(wanted && !isLocked(*action)); }
 
 void applyLocks(QWidget* window, const ControlLocks& locks) {
     // A field that loses the focus accepts its typed text, and panels may then make new controls.

@@ -28,6 +28,7 @@ using ControlLocks = QMap<QString, ControlState>; ///< by group id; groups that 
 /// cannot be undone by a panel.
 void assignControlGroup(QWidget* container, const char* id);
 void assignControlGroup(QAction* action, const char* id);
+bool isLocked(const QAction& action);
 /// Enables or disables an action, but keeps it disabled while it is locked.
 void enableUnlessLocked(QAction* action, bool wanted);
 

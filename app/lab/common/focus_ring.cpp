@@ -16,8 +16,10 @@ void FocusRing::follow(QWidget* widget) {
         if (ancestor) ancestor->removeEventFilter(this);
     ancestors_.clear();
     // Lists of menus and completers mark the focused item themselves.
-    const bool isMarked =
-        !widget || widget->isWindow() || (widget->window()->windowFlags() & Qt::WindowType_Mask) == Qt::Popup;
+    const auto isList = [](const QWidget& window) {
+        return (window.windowFlags() & Qt::WindowType_Mask) == Qt::Popup && !window.property(kPopover).toBool();
+    };
+    const bool isMarked = !widget || widget->isWindow() || isList(*widget->window());
     target_ = isMarked ? nullptr : widget;
     QWidget* holder = nullptr;
     for (QWidget* each = target_; each && !holder; each = each->parentWidget()) {

@@ -11,6 +11,8 @@ namespace attn {
 class FocusRing : public QObject {
 public:
     static constexpr int kWidth = 2; ///< pixels
+    /// The property of a popup whose controls have the ring. Lists mark their items themselves.
+    static constexpr auto kPopover = "attnPopover";
 
     /// @param parent lives as long as the application
     explicit FocusRing(QObject* parent);

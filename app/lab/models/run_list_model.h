@@ -32,6 +32,7 @@ public:
     /// @param folder the parent of all runs; it is created when the first run starts
     explicit RunListModel(QString folder, QObject* parent = nullptr);
 
+    const QString& folder() const { return folder_; } ///< the parent of all runs
     const std::vector<Run>& runs() const { return runs_; }
     /// Whether the folders are still being read.
     bool isListing() const { return listing_.isRunning(); }

@@ -307,11 +307,13 @@ template <class Result>
 void PictureInputPanel::read(BackgroundTask& task, const QString& name,
                              std::function<std::variant<Result, Failure>(const std::atomic<bool>& isStopped)> work,
                              std::function<void(std::variant<Result, Failure>)> done) {
-    task.start<Result>(name.toStdString(), std::move(work),
-                       [this, done = std::move(done)](std::variant<Result, Failure> result) {
-                           emit readingChanged({});
-                           done(std::move(result));
-                       });
+    task.start<Result>(
+        name.toStdString(), std::move(work),
+        [this, done = std::move(done)](std::variant<Result, Failure> result) {
+            emit readingChanged({});
+            done(std::move(result));
+        },
+        tr("Read %1").arg(QFileInfo(name).fileName().left(60)).toStdString());
     emit readingChanged(tr("Reading %1").arg(QFileInfo(name).fileName().left(60)));
 }
 

@@ -124,7 +124,8 @@ void ExportController::exportFigure(const QString& path) {
             notices_.endWork();
             if (const auto* failure = std::get_if<Failure>(&result)) return notices_.fail(*failure);
             notices_.succeed(tr("Saved %1: %2").arg(title, path));
-        });
+        },
+        tr("Save %1").arg(QFileInfo(path).fileName().left(60)).toStdString());
     notices_.showWork(tr("Saving %1").arg(QFileInfo(path).fileName().left(60)),
                       [this] { return exporting_.isRunning(); });
 }

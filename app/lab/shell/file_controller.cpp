@@ -62,7 +62,8 @@ void FileController::open(const QString& path, const QString& prompt) {
             if (const auto* known = std::get_if<FoundFile>(&found)) return openAs(*known, path, prompt);
             showUnopened(path, std::get<Failure>(std::move(found)));
             session_.openInstead();
-        });
+        },
+        tr("Read %1").arg(QFileInfo(path).fileName().left(60)).toStdString());
     showOpening(path);
 }
 
@@ -265,7 +266,8 @@ void FileController::askStorage(const StorageChoice& model, Storage storage, con
                 dialog->setSpeed(*speed);
             else
                 dialog->setSpeedUnknown();
-        });
+        },
+        tr("Measure how fast the weights are read").toStdString());
 }
 
 void FileController::changeStorage() {

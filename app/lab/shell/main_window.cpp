@@ -3,6 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/common/fit_screen.h"
 #include "app/lab/panels/attention_panel.h"
+#include "app/lab/panels/jobs_button.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/autosave.h"
@@ -61,6 +62,9 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     notices_ = std::make_unique<Notices>(*this);
     panels_ = std::make_unique<PanelDocks>(*this, bench_);
     new DockTitles(*this);
+    auto* jobs = new JobsButton(bench_);
+    notices_->status().addControl(jobs);
+    connect(jobs, &JobsButton::runContinued, this, [this] { panels_->the<TrainPanel>().playOrPause(); });
     connect(&bridge_, &SessionBridge::failed, &bench_, &Workbench::commandFailed);
     makeWorkspaces();
     makeControllers(setup, std::move(beginning));

@@ -4,8 +4,11 @@
 #include "app/lab/shell/gif_writer.h"
 #include "engine/io/run_folder.h"
 
+#include <QFileInfo>
 #include <QTimer>
 #include <QWidget>
+
+#include <iterator>
 
 namespace attn {
 namespace {
@@ -18,7 +21,14 @@ constexpr int kWidestGif = 900;
 RunAnimation::RunAnimation(TrainingBridge& training, SessionBridge& views, QWidget& figure, QString run,
                            std::vector<std::filesystem::path> checkpoints, QString path, QObject* parent)
     : QObject(parent), training_(training), figure_(&figure), run_(std::move(run)), path_(std::move(path)),
-      checkpoints_(std::move(checkpoints)) {
+      checkpoints_(std::move(checkpoints)),
+      job_(JobList::shared(),
+           {.kind = "files",
+            .title = tr("Save %1").arg(QFileInfo(path_).fileName().left(60)).toStdString(),
+            .state = JobState::Running},
+           [this](JobRequest request) { // on the window's thread
+               if (request == JobRequest::Stop) cancel();
+           }) {
     connect(&training_, &TrainingBridge::momentShown, this, [this](const QString& shown) {
         if (awaited_.empty() || shown.toStdString() != awaited_) return;
         awaited_.clear();
@@ -31,7 +41,7 @@ RunAnimation::RunAnimation(TrainingBridge& training, SessionBridge& views, QWidg
 }
 
 void RunAnimation::start() {
-    emit progressed(0, static_cast<int>(checkpoints_.size()));
+    report();
     showNext();
 }
 
@@ -68,8 +78,13 @@ void RunAnimation::take() {
 
 void RunAnimation::showAfter() {
     ++next_;
-    emit progressed(static_cast<int>(next_), static_cast<int>(checkpoints_.size()));
+    report();
     showNext();
+}
+
+void RunAnimation::report() {
+    job_.report(ofSteps(static_cast<int64_t>(next_), std::ssize(checkpoints_)));
+    emit progressed(static_cast<int>(next_), static_cast<int>(checkpoints_.size()));
 }
 
 void RunAnimation::finish() {

@@ -35,6 +35,7 @@ signals:
 private:
     void showNext();
     void take();
+    void report();    ///< how many are done
     void showAfter(); ///< the checkpoint after the one that was taken
     void finish();
     /// Writes a file on another thread. @param then follows unless it fails
@@ -49,6 +50,7 @@ private:
     std::string awaited_;
     QList<QImage> frames_;
     BackgroundTask writing_;
+    ListedJob job_;
 };
 
 } // namespace attn

@@ -4,7 +4,7 @@
 #include "app/figures/web_page.h"
 #include "app/lab/widgets/figure_view.h"
 #include "app/lab/widgets/widget_makers.h"
-#include "engine/core/error.h"
+#include "engine/core/attempt.h"
 #include "engine/io/tensor_writer.h"
 
 #include <QBuffer>
@@ -58,12 +58,7 @@ std::optional<Failure> writeArrays(const std::vector<NumberArray>& arrays, const
     };
     writeRun("", from.run);
     if (from.second) writeRun("second_", *from.second);
-    try {
-        writeNpz(path.toStdString(), tensors);
-    } catch (const Error& error) {
-        return Failure{error.message(), error.where(), error.hint()};
-    }
-    return std::nullopt;
+    return attempt(path.toStdString(), [&] { writeNpz(path.toStdString(), tensors); });
 }
 
 } // namespace

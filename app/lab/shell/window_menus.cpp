@@ -7,6 +7,7 @@
 #include "app/lab/dialogs/finder.h"
 #include "app/lab/dialogs/shortcut_sheet.h"
 #include "app/lab/panels/generate_panel.h"
+#include "app/lab/panels/jobs_button.h"
 #include "app/lab/panels/start_panel.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/dock_layout.h"
@@ -366,6 +367,9 @@ void WindowMenus::makeViewMenu() {
     addAction(menu, "textNormal", tr("&Normal text"), tr("Use the theme's own text size"), "Ctrl+0", nullptr,
               [this] { to_.preferences.setTextSize(100); });
     menu->addSeparator();
+    addAction(menu, "jobs", tr("&Jobs"),
+              tr("Show what is running and training runs that are not finished. Pause, continue or stop them."),
+              "Ctrl+J", nullptr, [this] { window_.findChild<JobsButton*>()->open(); });
     addAction(menu, "openInScope", tr("Open in s&cope"),
               tr("Show this model, prompt and head in a window of its own, for example on a second screen. It follows "
                  "what you do here."),

@@ -6,6 +6,7 @@
 #include "app/lab/widgets/spec_line.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/attention_spec.h"
+#include "engine/core/attempt.h"
 #include "engine/core/error.h"
 #include "engine/session/snapshot.h"
 #include "engine/training/attention_recipe.h"
@@ -394,15 +395,11 @@ bool RecipeForm::startsFromModel() const { return !draft_.start.model.empty(); }
 bool RecipeForm::settleAttention() {
     const std::string text = draft_.architecture.attention;
     attention_->setText(text, [&](const std::string& typed) { return typed == text; });
-    if (startsFromModel()) try { // the rest depends on the model, which is opened later
-            specsIn(text);
-            attention_->showProblem({}, {});
-            return true;
-        } catch (const Error& error) {
-            attention_->showProblem(
-                QString::fromStdString(Failure{error.message(), error.where(), error.hint()}.sentence()), {});
-            return false;
-        }
+    if (startsFromModel()) { // the rest depends on the model, which is opened later
+        const auto failure = attempt({}, [&] { specsIn(text); });
+        attention_->showProblem(failure ? QString::fromStdString(failure->sentence()) : QString(), {});
+        return !failure;
+    }
     Architecture model = draft_.architecture;
     model.layers = Architecture().layers; // another message reports their number
     const auto problem = attentionProblem(model);
@@ -418,7 +415,7 @@ void RecipeForm::settle() {
     recipe_.reset();
     if (!settleAttention()) return showSentence(problem_, {}); // the line of attention shows the problem itself
     QString problem;
-    try {
+    const auto failure = attempt({}, [&] {
         Recipe recipe = draft_;
         if (startsFromModel() && recipe.start.hash.empty()) { // the model determines its architecture
             recipe.start.asked.clear();
@@ -432,9 +429,8 @@ void RecipeForm::settle() {
             problem = tr("Choose a folder of pictures, then press Train.");
         else
             recipe_ = std::move(recipe);
-    } catch (const Error& error) {
-        problem = QString::fromStdString(Failure{error.message(), error.where(), error.hint()}.sentence());
-    }
+    });
+    if (failure) problem = QString::fromStdString(failure->sentence());
     showSentence(problem_, problem);
     warnOfUnknown();
 }

@@ -75,6 +75,11 @@ QLabel* StatusStrip::addField(const QString& help) {
     return label;
 }
 
+void StatusStrip::addControl(QWidget* control) {
+    auto* row = static_cast<QHBoxLayout*>(layout());
+    row->insertWidget(row->indexOf(cancel_) + 1, control);
+}
+
 void StatusStrip::setRemark(const QString& remark) { remark_->setText(remark); }
 
 void StatusStrip::setWork(const QString& what, double progress) {

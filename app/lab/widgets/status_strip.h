@@ -24,6 +24,8 @@ public:
     void setWork(const QString& what, double progress = 0);
     /// Shows the activity of the training session while the other session is idle; empty: none.
     void setTraining(const QString& what);
+    /// Adds a control behind the activity and its progress.
+    void addControl(QWidget* control);
     /// Shows a permanent remark at the left, such as an active lock.
     void setRemark(const QString& remark);
 
