@@ -177,7 +177,7 @@ TEST_CASE("lab jobs: work on files is listed while it waits, and stops from the 
     writeText(path, "some words");
     {
         HeldPool held;
-        lab.window().open(path);
+        lab.window().files().open(path);
         lab.press(lab.action("jobs"));
         REQUIRE(rowShows(lab, "Read note.txt", "Waiting"));
         REQUIRE(pressRow(lab, "Read note.txt", "Stop"));
