@@ -129,7 +129,8 @@ void JobQueue::work(const std::stop_token& stop) {
         JobControl& control = *entry.control;
         control.began_ = JobControl::Clock::now();
         control.setState(JobState::Running);
-        if (control.mayContinue()) (void)attempt(entry.job.title, [&] { entry.job.run(control); });
+        (void)control.mayContinue(); // it may have been paused while it waited; if it was stopped, its owner learns it
+        (void)attempt(entry.job.title, [&] { entry.job.run(control); });
         control.listed_.reset();
         entry.job = {}; // what it holds goes on this thread, before it counts as done
         lock.lock();

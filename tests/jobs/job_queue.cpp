@@ -101,6 +101,26 @@ TEST_CASE("jobs: the list shows progress, pauses, continues and stops", "[jobs]"
     CHECK(list.latest()->jobs.empty());
 }
 
+TEST_CASE("jobs: work that was stopped while it waited learns it", "[jobs]") {
+    JobList list;
+    JobQueue queue(1, list);
+    std::latch begun(1), go(1);
+    queue.add({.kind = "a", .key = {}, .title = {}, .run = [&](JobControl&) {
+                   begun.count_down();
+                   go.wait();
+               }});
+    begun.wait();
+    bool wasStopped = false;
+    const auto waiting = queue.add({.kind = "a", .key = {}, .title = "Wait", .run = [&](JobControl& control) {
+                                        wasStopped = control.isStopped();
+                                    }});
+    list.request(list.latest()->jobs.front().number, JobRequest::Stop);
+    go.count_down();
+    REQUIRE(queue.waitIdle());
+    CHECK(wasStopped);
+    CHECK(waiting->isStopped());
+}
+
 TEST_CASE("jobs: work that throws ends its job alone", "[jobs]") {
     JobList list;
     JobQueue queue(1, list);

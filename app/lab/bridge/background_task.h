@@ -39,6 +39,7 @@ public:
                             .title = std::move(title),
                             .run = [this, where, window = &Handover::toWindow(), work = std::move(work),
                                     done = std::move(done), isCancelled = isCancelled_](JobControl& control) {
+                                if (*isCancelled) return; // nobody waits for it
                                 auto result = std::make_shared<std::variant<Result, Failure>>();
                                 if (auto failure = attempt(where, [&] { *result = work(control.isStopped()); }))
                                     *result = std::move(*failure);
