@@ -16,6 +16,7 @@
 using namespace attn;
 using attn::test::onOneThread;
 using attn::test::sentenceOf;
+namespace fs = std::filesystem;
 
 namespace {
 
