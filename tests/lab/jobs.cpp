@@ -156,13 +156,13 @@ TEST_CASE("lab jobs: locks for a class hold in the list too", "[lab][training]")
     LabWindow lab;
     trainFor(lab, 100'000);
     REQUIRE(lab.waitFor([&] { return training(lab).step > 1; }));
-    lab.window().setLocks({{"training", ControlState::Locked}});
+    lab.window().locks().setOwn({{"training", ControlState::Locked}});
     lab.press(lab.action("jobs"));
     REQUIRE(lab.waitFor([&] { return rowButton(lab, "Train reverse", "Stop") != nullptr; }));
     CHECK_FALSE(rowButton(lab, "Train reverse", "Stop")->isEnabled());
     CHECK_FALSE(rowButton(lab, "Train reverse", "Pause")->isEnabled());
     CHECK(rowButton(lab, "Train reverse", "Show")->isEnabled());
-    lab.window().setLocks({});
+    lab.window().locks().setOwn({});
     REQUIRE(lab.waitFor([&] {
         const QToolButton* pause = rowButton(lab, "Train reverse", "Pause");
         return pause && pause->isEnabled();
@@ -182,6 +182,6 @@ TEST_CASE("lab jobs: work on files is listed while it waits, and stops from the 
         REQUIRE(rowShows(lab, "Read note.txt", "Waiting"));
         REQUIRE(pressRow(lab, "Read note.txt", "Stop"));
     }
-    REQUIRE(lab.waitFor([&] { return !lab.window().isOpening(); }));
+    REQUIRE(lab.waitFor([&] { return !lab.window().files().isOpening(); }));
     CHECK(lab.waitFor([&] { return banner(lab, "failureBanner").text().contains("was stopped"); }));
 }

@@ -400,7 +400,7 @@ TEST_CASE("lab: the title names the session's file, and capturing offers hooks a
     CHECK(file.selectedFiles().front().endsWith("/induction-activations.npz"));
     file.reject();
     for (const char* model : {"builtin:induction", "builtin:numbers-de"}) {
-        lab.window().open(model);
+        lab.window().files().open(model);
         REQUIRE(lab.settle());
         for (qsizetype i = 0; i < offered.size(); ++i) { // each names hooks that there are
             INFO(model << ": " << offered[i].toStdString());
