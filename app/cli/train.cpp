@@ -138,7 +138,7 @@ Recipe recipeOf(const TrainOptions& options) {
     return recipeFromJson(json, options.recipe.empty() ? "the command line" : options.recipe);
 }
 
-/// Does what other programs ask of the run, such as attention-cli jobs; returns when it may go on or has to stop.
+/// Does what other programs ask of the run, such as attention-cli jobs; returns when it may continue or has to stop.
 void obeyOthers(TrainingRun& run) {
     constexpr std::chrono::milliseconds kBetweenLooks{100};
     for (bool isPaused = false; stopRequested == 0;) {

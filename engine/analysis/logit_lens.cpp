@@ -244,7 +244,7 @@ std::shared_ptr<AnalysisResult> LogitLensAnalysis::run(RunningModel& model, cons
     if (info.classes > 0 && info.activation == ClassActivation::None)
         throw Error({.what = "this model answers with numbers (regression), which have no probabilities for a lens",
                      .where = info.name,
-                     .hint = "ask for the effect of each head on a number, or for the importance of each input"});
+                     .hint = "use input gradients, logit attribution or the effects of heads, which explain a number"});
     return lensOfClasses(info, *this,
                          isText ? stagesOf(languageModel(model), context.input)
                                 : stagesOf(visionModel(model), context.input));

@@ -132,7 +132,7 @@ void JobQueue::work(const std::stop_token& stop) {
         (void)control.mayContinue(); // it may have been paused while it waited; if it was stopped, its owner learns it
         (void)attempt(entry.job.title, [&] { entry.job.run(control); });
         control.listed_.reset();
-        entry.job = {}; // what it holds goes on this thread, before it counts as done
+        entry.job = {}; // frees what it holds on this thread, before it counts as done
         lock.lock();
         std::erase_if(running_, [&](const Running& each) { return each.control == entry.control; });
         lock.unlock();

@@ -84,9 +84,10 @@ private:
             const Tensor mean = reduce(unary(x, Unary::Square), Reduction::Mean, {1});
             rows.push_back(reshape(unary(mean, Unary::SquareRoot), {1, config_.context}));
         };
+        const bool isParallel = spec_.blockPart(Slot::Residual)->block->isParallel; // both sublayers read one stream
         add(probe(0, "hook_resid_pre"));
         for (int64_t layer = 0; layer < kLayers; ++layer) {
-            add(probe(layer, "hook_resid_mid"));
+            if (!isParallel) add(probe(layer, "hook_resid_mid"));
             add(probe(layer, "hook_resid_post"));
         }
         pictures_["residual.lengths"] = concatenate(rows, 0);

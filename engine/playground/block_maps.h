@@ -15,7 +15,8 @@ class Device;
 /// "norm.before", "norm.after" [T,C]: rows with lengths that rise from the first token to the last;
 /// "feed_forward.hidden" [T,F]: the hidden features of the last layer;
 /// "residual.lengths" [2 layers + 1, T]: root mean square of the residual stream, before the first sublayer and after
-/// each; "layers.updates" [layers, layers]: cosines between the terms that layers add to the residual stream.
+/// each; [layers + 1, T] where both sublayers read one stream;
+/// "layers.updates" [layers, layers]: cosines between the terms that layers add to the residual stream.
 /// @param width of a head  @return empty if the spec has no block part  @throws Error as check()
 std::vector<PlaygroundMap> blockMaps(Device& device, const AttentionSpec& spec, int64_t tokens, int64_t width,
                                      uint64_t seed);

@@ -76,6 +76,7 @@ bool composeSites(DecoderConfig& config, const std::string& attention) {
             if (kind != "cross" && slotsIn(expression).contains(Slot::Position) &&
                 spec.parts.at(Slot::Position) != layers[layer].spec.parts.at(Slot::Position))
                 (kind == "encoder" ? config.encoder.front() : config).positions = TextPositions::None;
+            if (mixesStream(spec)) layers[layer].headWidth = config.modelWidth; // without heads
             layers[layer].spec = std::move(spec);
         }
     }

@@ -370,7 +370,7 @@ TEST_CASE("training from a model: what cannot be trained further is refused in a
     CHECK_THAT(sentence("text", "builtin:masked", 24), CONTAINS("masked cannot learn the task text"));
     CHECK_THAT(sentence("masked-text", "builtin:stories", 16), CONTAINS("has no token that stands for a hidden word"));
     CHECK_THAT(sentence("sort", "builtin:masked"), CONTAINS("masked cannot learn the task sort"));
-    CHECK_THAT(sentence("text", "builtin:stories", 168), CONTAINS("reads at most 160 tokens but the task has 168"));
+    CHECK(sentence("text", "builtin:stories", 168) == "accepted"); // its positions are rotations, which have no end
     CHECK_THAT(sentence("text", "builtin:induction", 24), CONTAINS("cannot write models of the family"));
     start.recipe().start = {};
     CHECK_THAT(sentenceOf([&] { Trainer(start.recipe(), onOneThread()); }),

@@ -362,7 +362,7 @@ void AttentionPanel::showSettings() {
         return std::ranges::any_of(model->hooks, [pattern = model->site(site).hook("pattern")](
                                                      const std::string& hook) { return hook.starts_with(pattern); });
     };
-    bool isPatternless = model && model->siteCount() > 0;
+    bool isPatternless = model && model->siteCount() > 0 && !model->hooks.empty();
     for (int site = 0; isPatternless && site < model->siteCount(); ++site)
         if (look_.level == AttentionLevel::AllHeads || site == shown.site) isPatternless = !formsPattern(site);
     if (isPatternless)

@@ -1,8 +1,8 @@
 #include "app/lab/shell/found_file.h"
 
+#include "engine/core/attempt.h"
 #include "engine/io/weight_source.h"
 #include "engine/session/commands.h"
-#include "engine/core/attempt.h"
 
 #include <QFile>
 #include <QFileInfo>

@@ -20,6 +20,7 @@ void EmptyState::offer(const QString& text, const QString& help, std::function<v
     auto* button =
         helped(new QPushButton(text), QStringLiteral("%1.%2").arg(text_->objectName()).arg(buttons_->count() + 1),
                help.isEmpty() ? text : help);
+    button->setAccessibleName(text);
     connect(button, &QPushButton::clicked, this, std::move(act));
     buttons_->addWidget(button, 0, Qt::AlignHCenter);
 }

@@ -189,7 +189,8 @@ PlaygroundSetup InputControls::completed(PlaygroundSetup setup) {
 }
 
 bool InputControls::isOwn(const AttentionSpec& spec, AttentionSpec own) {
-    if (own.part(Slot::Score).score.dotScale) own.reset(Slot::Score); // its queries already contain the scale: see SiteInputs
+    if (own.part(Slot::Score).score.dotScale)
+        own.reset(Slot::Score); // its queries already contain the scale: see SiteInputs
     return spec.mask == own.mask &&
            std::ranges::all_of(kSpecSlots, [&](Slot slot) { return spec.parts.at(slot) == own.parts.at(slot); });
 }
