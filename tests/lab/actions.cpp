@@ -103,6 +103,7 @@ TEST_CASE("lab: every action of the menus is reached by its keys", "[lab]") {
             CHECK(triggered.count() == 1);
             if (action->objectName() == "weightStorage") // its dialog opens once the model's file has been read
                 REQUIRE(lab.waitFor([&] { return lab.window().findChild<QDialog*>("storageDialog") != nullptr; }));
+            if (QWidget* list = QApplication::activePopupWidget()) list->close(); // the list of jobs takes all keys
             closeDialogs(lab.window());
             lab.window().bridge().post(StopCommand{}); // Run has started something that disables Run
             REQUIRE(lab.settle());

@@ -109,10 +109,10 @@ TEST_CASE("session file: what could not be opened again is not saved", "[lab]") 
     CHECK(std::holds_alternative<SessionDocument>(loadSession(path)));
 
     document = smallSession();
-    document.given.text = QString(QString::fromUtf8("ß")).repeated(32'769).toStdString(); // 65,538 bytes
+    document.given.text = QString(QString::fromUtf8("ß")).repeated(131'073).toStdString(); // 262,146 bytes
     const auto longPrompt = saveSession(document, path);
     REQUIRE(longPrompt);
-    CHECK_THAT(longPrompt->sentence(), CONTAINS("65538 bytes"));
+    CHECK_THAT(longPrompt->sentence(), CONTAINS("262146 bytes"));
     document = smallSession();
     document.view["x"] = QString(65 << 20, QChar('x'));
     const auto large = saveSession(document, path);
