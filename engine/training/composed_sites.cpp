@@ -19,18 +19,7 @@ std::vector<LayerAttention>& layersOf(DecoderConfig& config, std::string_view ki
     return kind == "encoder" ? config.encoder.front().layers : kind == "cross" ? config.crossAttention : config.layers;
 }
 
-/// A spec with what an expression names in place of its own.
-AttentionSpec merged(AttentionSpec spec, std::string_view expression) {
-    const AttentionSpec asked = AttentionSpec::parse(std::string(expression));
-    for (const auto& [slot, text] : slotsIn(expression))
-        if (slot == Slot::Mask)
-            spec.mask = asked.mask;
-        else
-            spec.parts[slot] = asked.parts.at(slot);
-    return spec;
-}
-
-/// The whole spec as an expression that merged() reads, whatever it is merged with.
+/// The whole spec as an expression that specWith() reads, whatever the other spec is.
 std::string wholeText(const AttentionSpec& spec) {
     std::string text = spec.text();
     const auto named = slotsIn(text);
@@ -55,6 +44,16 @@ std::string_view withoutSites(std::string_view expression, std::string_view* kin
     return expression;
 }
 
+AttentionSpec specWith(AttentionSpec spec, const std::string& expression) {
+    const AttentionSpec asked = AttentionSpec::parse(expression);
+    for (const auto& [slot, text] : slotsIn(expression))
+        if (slot == Slot::Mask)
+            spec.mask = asked.mask;
+        else
+            spec.parts[slot] = asked.parts.at(slot);
+    return spec;
+}
+
 bool composeSites(DecoderConfig& config, const std::string& attention) {
     const DecoderConfig before = config;
     std::map<std::string_view, std::vector<std::string>> byKind;
@@ -67,7 +66,7 @@ bool composeSites(DecoderConfig& config, const std::string& attention) {
         std::vector<LayerAttention>& layers = layersOf(config, kind);
         for (size_t layer = 0; layer < layers.size(); ++layer) {
             const std::string& expression = expressions[layer % expressions.size()];
-            AttentionSpec spec = merged(layers[layer].spec, expression);
+            AttentionSpec spec = specWith(layers[layer].spec, expression);
             const HeadCounts now = headCounts(spec), own = layers[layer].heads();
             if (now.heads != own.heads && !mixesStream(spec))
                 throw Error({.what = fmt::format("attention has {} heads but the model has {}", now.heads, own.heads),

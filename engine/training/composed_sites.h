@@ -14,6 +14,9 @@ namespace attn {
 /// The expression without the kind of sites before it. @param kind receives "encoder", "decoder", "cross", or nothing
 std::string_view withoutSites(std::string_view expression, std::string_view* kind = nullptr);
 
+/// A spec with the slots that an expression names in place of its own. @throws Error as AttentionSpec::parse()
+AttentionSpec specWith(AttentionSpec spec, const std::string& expression);
+
 /// Gives the sites of a model with an encoder what the expressions name, in place of their own. The layers of a kind
 /// alternate between its expressions. A stack whose self-attention gets positions loses its table of positions.
 /// @return whether anything has changed  @throws Error as AttentionSpec::parse()

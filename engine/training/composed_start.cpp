@@ -140,15 +140,8 @@ std::string compositionFrom(const std::vector<LayerAttention>& own, const std::s
     bool isOther = false;
     for (size_t layer = 0; layer < own.size(); ++layer) {
         const std::string& expression = expressions[layer % expressions.size()];
-        const AttentionSpec asked = AttentionSpec::parse(expression);
-        AttentionSpec merged = own[layer].spec;
+        AttentionSpec merged = specWith(own[layer].spec, expression);
         const auto named = slotsIn(expression);
-        for (const auto& [slot, said] : named) {
-            if (slot == Slot::Mask)
-                merged.mask = asked.mask;
-            else
-                merged.parts[slot] = asked.parts.at(slot);
-        }
         isOther = isOther || merged != own[layer].spec || named.contains(Slot::Position); // a table of the model's own
         AttentionSpec before = own[layer].spec;
         if (saysOnlyCount(merged) &&

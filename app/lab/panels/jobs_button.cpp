@@ -196,8 +196,12 @@ void JobsButton::open() {
 
 void JobsButton::place() {
     const QRect screen = this->screen()->availableGeometry();
-    const QSize wanted(fontMetrics().averageCharWidth() * kCharactersAcross, fontMetrics().height() * kLinesDown);
-    const QSize size = wanted.boundedTo(screen.size());
+    const int width = fontMetrics().averageCharWidth() * kCharactersAcross, line = fontMetrics().height(),
+              edges = 2 * (spacing::kWide + popover_->frameWidth());
+    const int rows = std::max(view_->sizeHint().height(), view_->heightForWidth(width - edges));
+    const QSize size = QSize(width, std::min(rows + edges + line, line * kLinesDown))
+                           .expandedTo(popover_->minimumSizeHint())
+                           .boundedTo(screen.size());
     const QPoint above = mapToGlobal(QPoint(0, 0)) - QPoint(0, size.height() + spacing::kTight);
     popover_->setGeometry(std::clamp(above.x(), screen.left(), screen.right() - size.width() + 1),
                           std::max(above.y(), screen.top()), size.width(), size.height());
@@ -255,7 +259,9 @@ void JobsButton::listFolder() {
         },
         [this](std::variant<Jobs, Failure> found) {
             if (auto* jobs = std::get_if<Jobs>(&found)) onDisk_ = std::move(*jobs);
-            if (isOpen()) showRows();
+            if (!isOpen()) return;
+            showRows();
+            place();
         });
 }
 
