@@ -3,6 +3,7 @@
 #include "engine/analysis/analysis.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,9 @@ struct TokenScores : AnalysisResult {
     double meanLoss() const;          ///< NaN for fewer than two tokens
     double perplexity() const;        ///< exp(meanLoss()). @source Jelinek et al. 1977
     void count(FiniteCount& numbers) const override {
-        for (const auto* each : {&loss, &entropy}) numbers.add(*each | std::views::drop(1));
-        if (loss.size() > 1) numbers.add(perplexity());
+        if (loss.size() < 2) return; // the first token has no prediction
+        for (const auto* each : {&loss, &entropy}) numbers.add(std::span(*each).subspan(1));
+        numbers.add(perplexity());
     }
 };
 

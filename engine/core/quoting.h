@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,16 @@ std::string withShortQuotes(std::string_view message);
 
 /// A number for readers: 46040 as "46,040".
 std::string groupDigits(size_t number);
+
+/// "a, b, c": one string of each element, such as &Choice::id.
+template <class Elements, class String> std::string joined(const Elements& elements, String string) {
+    std::string list;
+    for (const auto& element : elements) {
+        if (!list.empty()) list += ", ";
+        list += std::invoke(string, element);
+    }
+    return list;
+}
 
 /// The text in double quotes, as printable() shows it.
 std::string inQuotes(std::string_view text, size_t most = kMostQuotedBytes);

@@ -1,14 +1,13 @@
 #include "engine/models/trainable_family.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/models/config_reader.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 
 namespace attn {
 
@@ -24,8 +23,7 @@ const TrainableFamily& trainableFamilyNamed(std::string_view id) {
     if (found == families.end())
         throw Error({.what = fmt::format("cannot train \"{}\"", id),
                      .where = "recipe: family",
-                     .hint = fmt::format("choose one of: {}",
-                                         fmt::join(families | std::views::transform(&TrainableFamily::id), ", "))});
+                     .hint = "choose one of: " + joined(families, &TrainableFamily::id)});
     return **found;
 }
 

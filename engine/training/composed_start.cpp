@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <ranges>
 #include <string_view>
 
 namespace attn {
@@ -173,9 +172,11 @@ bool recompose(DecoderConfig& config, const Architecture& architecture) {
     }
     if (architecture.attention.empty() || architecture.attention == compositionOf(config.layers)) return false;
     const std::vector<AttentionSpec> specs = attentionOf(architecture);
-    const auto isOther = [&](size_t layer) { return specs[layer % specs.size()] != config.layers[layer].spec; };
+    bool isSame = true;
+    for (size_t layer = 0; layer < config.layers.size(); ++layer)
+        isSame = isSame && specs[layer % specs.size()] == config.layers[layer].spec;
     const bool losesTable = config.positions != TextPositions::None && dropsTable(architecture, specs, config.layers);
-    if (!losesTable && std::ranges::none_of(std::views::iota(size_t{0}, config.layers.size()), isOther)) return false;
+    if (!losesTable && isSame) return false;
     if (config.hasQueryStream)
         throw Error({.what = fmt::format("the format of {} has no composed attention", config.family),
                      .where = "recipe: attention",

@@ -1,6 +1,7 @@
 #include "engine/training/recipe_fields.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/models/trainable_family.h"
 #include "engine/training/initial_weights.h"
 #include "engine/training/precision.h"
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 
 namespace attn {
 namespace {
@@ -39,8 +39,7 @@ size_t choiceNamed(const RecipeField& field, const std::string& id) {
     const auto found = std::ranges::find(field.choices, id, &RecipeChoice::id);
     if (found == field.choices.end())
         fail(field.id, fmt::format("there is no \"{}\"", id),
-             fmt::format("choose one of: {}",
-                         fmt::join(field.choices | std::views::transform(&RecipeChoice::id), ", ")));
+             "choose one of: " + joined(field.choices, &RecipeChoice::id));
     return static_cast<size_t>(found - field.choices.begin());
 }
 

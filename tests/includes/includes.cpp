@@ -159,6 +159,15 @@ TEST_CASE("includes: no text of a file is read as markup", "[includes]") {
                    "setTextFormat(Qt::PlainText) in its constructor"});
 }
 
+TEST_CASE("includes: no source has views that clang-tidy cannot read", "[includes]") {
+    CHECK(viewsOfRanges(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
+
+    const MadeUp tree;
+    tree.write("engine/a.cpp", "std::ranges::sort(names);\nstd::views::iota(0, 3);\n");
+    CHECK(viewsOfRanges(tree.root()) ==
+          Problems{"engine/a.cpp:2: write a loop in place of std::views::, which clang-tidy 14 cannot read"});
+}
+
 TEST_CASE("includes: comments, texts and documents use the glossary's words", "[includes]") {
     CHECK(forbiddenWords(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
 

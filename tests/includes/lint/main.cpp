@@ -10,7 +10,7 @@ int main() {
     try {
         auto problems = attn::test::brokenIncludes(".", attn::test::readIncludeRules("tests/includes/folders.txt"));
         for (const auto check : {attn::test::throwingFileCalls, attn::test::spelledBlockNames,
-                                 attn::test::guessedMarkup, attn::test::forbiddenWords})
+                                 attn::test::guessedMarkup, attn::test::viewsOfRanges, attn::test::forbiddenWords})
             for (auto& problem : check(".")) problems.push_back(std::move(problem));
         for (const auto& problem : problems) std::cerr << problem << '\n';
         return problems.empty() ? 0 : 1;
