@@ -222,7 +222,7 @@ LensAnswer effectsAnswer(const HeadEffects& effects, const ModelStructure& struc
     return answer;
 }
 
-Intervention removalOf(const HeadEffects& effects, const ModelStructure& structure, int site, int column) {
+ValueChange removalOf(const HeadEffects& effects, const ModelStructure& structure, int site, int column) {
     const Site& at = structure.sites.at(static_cast<size_t>(site));
     const bool isHead = column < effects.heads;
     return {.hook = isHead ? at.hook("z") : at.inBlock("hook_mlp_out"), .head = isHead ? column : -1};
@@ -247,10 +247,10 @@ LensAnswer patchingAnswer(const PatchEffects& effects, const ModelStructure& str
     return answer;
 }
 
-Intervention patchOf(const PatchEffects& effects, const ModelStructure& structure, int row, int position,
-                     const std::string& source) {
+ValueChange patchOf(const PatchEffects& effects, const ModelStructure& structure, int row, int position,
+                    const std::string& source) {
     const int site = effects.sites.at(static_cast<size_t>(row));
-    return {.kind = Intervention::Kind::Patch,
+    return {.kind = ValueChange::Kind::Patch,
             .hook = structure.sites.at(static_cast<size_t>(site)).inBlock(effects.hook),
             .position = position,
             .text = source};

@@ -90,7 +90,7 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
 /// @param target name of the logit
 LensAnswer effectsAnswer(const HeadEffects& effects, const ModelStructure& structure, const QString& target);
 /// The change for a cell of effectsAnswer(): removing the head or the MLP.
-Intervention removalOf(const HeadEffects& effects, const ModelStructure& structure, int site, int column);
+ValueChange removalOf(const HeadEffects& effects, const ModelStructure& structure, int site, int column);
 /// Shows, as a matrix [blocks, tokens], which fraction of the gap between two runs closes when one value is patched.
 /// @param source name of the run from which values are copied: "the other text"
 /// @param tokens names of the columns
@@ -99,7 +99,7 @@ LensAnswer patchingAnswer(const PatchEffects& effects, const ModelStructure& str
 /// The change for a cell of patchingAnswer(): patching one block at one token.
 /// @param row of the matrix  @param position token of that block's stream
 /// @param source text whose run gives the value
-Intervention patchOf(const PatchEffects& effects, const ModelStructure& structure, int row, int position,
-                     const std::string& source);
+ValueChange patchOf(const PatchEffects& effects, const ModelStructure& structure, int row, int position,
+                    const std::string& source);
 
 } // namespace attn

@@ -41,8 +41,8 @@ struct LensPage {
     PatchOverlayFigure (*overlay)(const AnalysisResult& result, const LensSubject& subject,
                                   const std::optional<MatrixCell>& cell) = nullptr;
     /// Makes the change that a double click on a cell of the matrix adds to the model; null if there is none.
-    Intervention (*change)(const AnalysisResult& result, const LensQuestion& question, const ModelStructure& structure,
-                           int row, int column) = nullptr;
+    ValueChange (*change)(const AnalysisResult& result, const LensQuestion& question, const ModelStructure& structure,
+                          int row, int column) = nullptr;
 };
 /// All lenses, in the order of the panel's list.
 std::span<const LensPage> lensPages();

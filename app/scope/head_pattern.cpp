@@ -40,14 +40,14 @@ const DevicePixels& HeadPattern::pixels(std::pair<int, int> queries, std::pair<i
     pixelsOf_ = viewOf(queries, keys);
     version_ = subject_.version();
     LanguageModel& language = subject_.language();
-    if (subject_.isByHand()) {
+    if (subject_.hasChangedPattern()) {
         const PatternTile tile = language.patterns().tile(*pixelsOf_);
-        byHand_ = {}; // free the old memory before allocating
-        byHand_ = gpu::Buffer(language.device().context(), {.sizeBytes = tile.values.size() * sizeof(float),
-                                                            .placement = gpu::Placement::Upload,
-                                                            .name = "changed pattern"});
-        std::ranges::copy(tile.values, byHand_.mappedAs<float>().begin());
-        return pixels_ = pixelsAt(tile, byHand_.get(), 0, tile.values.size() * sizeof(float), tile.columns);
+        changedRows_ = {}; // free the old memory before allocating
+        changedRows_ = gpu::Buffer(language.device().context(), {.sizeBytes = tile.values.size() * sizeof(float),
+                                                                 .placement = gpu::Placement::Upload,
+                                                                 .name = "changed pattern"});
+        std::ranges::copy(tile.values, changedRows_.mappedAs<float>().begin());
+        return pixels_ = pixelsAt(tile, changedRows_.get(), 0, tile.values.size() * sizeof(float), tile.columns);
     }
     const DevicePattern pattern = language.patterns().onDevice(*pixelsOf_);
     return pixels_ = pixelsAt(pattern.tile, pattern.buffer ? pattern.buffer->get() : VK_NULL_HANDLE, pattern.byteOffset,
@@ -61,6 +61,6 @@ float HeadPattern::probability(const Cell& cell) {
     });
 }
 
-std::string HeadPattern::facts() const { return subject_.isByHand() ? "pattern changed" : std::string(); }
+std::string HeadPattern::facts() const { return subject_.hasChangedPattern() ? "pattern changed" : std::string(); }
 
 } // namespace attn::scope

@@ -24,7 +24,7 @@ private:
 
     ModelSubject& subject_;
     DevicePixels pixels_;
-    gpu::Buffer byHand_; ///< pixels of a pattern that the user has changed
+    gpu::Buffer changedRows_; ///< pixels of a pattern that the user has changed
     std::optional<PatternRequest> pixelsOf_;
     uint64_t version_ = 0; ///< version of the tokens in pixels_
     CellReading reading_;

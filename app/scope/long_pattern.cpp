@@ -51,7 +51,7 @@ std::string LongPattern::facts() const {
         "{}{}{}", cells == 1 ? std::string("cell by cell") : fmt::format("{0} × {0} cells per pixel", cells),
         shown.isWhole() ? std::string()
                         : fmt::format(", {} % exact", exact * 100 / std::max<int64_t>(shown.view.rows, 1)),
-        model_ && model_->isByHand() ? "  ·  pattern changed" : "");
+        model_ && model_->hasChangedPattern() ? "  ·  pattern changed" : "");
 }
 
 LongPatternRegion LongPattern::viewOf(std::pair<int, int> queries, std::pair<int, int> keys, float cellPixels) const {

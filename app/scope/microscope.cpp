@@ -3,7 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/gpu/pipeline_facts.h"
 #include "engine/gpu/transfer.h"
-#include "engine/inference/hook_edits.h"
+#include "engine/inference/hook_changes.h"
 #include "engine/inference/view_graph.h"
 #include "engine/models/hook_names.h"
 #include "engine/ops/tensor_ops.h"
@@ -26,7 +26,7 @@ struct Microscope::TensorPlan {
     int64_t room = 0;   ///< largest number of tokens; 0: a parameter
     bool isCut = false; ///< only the rows of tokens are valid
     std::string axes{};
-    std::set<std::string> edited{}; ///< hooks that can be changed in it
+    std::set<std::string> changed{}; ///< hooks that can be changed in it
     std::unique_ptr<GpuExecutor> executor;
 };
 
@@ -72,20 +72,20 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
                         .columns = pixels,
                         .setsOfLanes = lensSets(model_.device().kernelTraits()),
                         .heads = model_.info().heads};
-    std::vector<PatternTile> byHand;
-    for (const auto& [head, edit] : model_.hookEdits().patterns())
+    std::vector<PatternTile> changedRows;
+    for (const auto& [head, change] : model_.hookChanges().patterns())
         if (head.first == layer) {
-            byHand.push_back({.site = layer,
-                              .head = head.second,
-                              .rows = rows,
-                              .columns = size,
-                              .queryBegin = firstRow * cells,
-                              .queryEnd = pixels * cells,
-                              .keyBegin = 0,
-                              .keyEnd = size * cells});
+            changedRows.push_back({.site = layer,
+                                   .head = head.second,
+                                   .rows = rows,
+                                   .columns = size,
+                                   .queryBegin = firstRow * cells,
+                                   .queryEnd = pixels * cells,
+                                   .keyBegin = 0,
+                                   .keyEnd = size * cells});
             for (int row = firstRow; row < pixels; ++row) {
-                const std::vector<float> pooled = rowByHand(*executor, band, layer, head.second, row, size);
-                byHand.back().values.insert(byHand.back().values.end(), pooled.begin(), pooled.end());
+                const std::vector<float> pooled = changedRow(*executor, band, layer, head.second, row, size);
+                changedRows.back().values.insert(changedRows.back().values.end(), pooled.begin(), pooled.end());
             }
         }
     LensBand all = band;
@@ -102,18 +102,18 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
             .firstRow = firstRow,
             .rows = rows,
             .columns = pixels,
-            .byHand = std::move(byHand)};
+            .changedRows = std::move(changedRows)};
 }
 
 /// A row of pixels of a head, in which changes have set some rows. @return [columns]
 /// @param band for all heads; this function sets its rows
-std::vector<float> Microscope::rowByHand(GpuExecutor& executor, LensBand band, int layer, int head, int row,
-                                         int columns) const {
+std::vector<float> Microscope::changedRow(GpuExecutor& executor, LensBand band, int layer, int head, int row,
+                                          int columns) const {
     const auto count = static_cast<int>(model_.tokens().size());
     const int cells = 1 << band.columnLevel, end = std::min((row + 1) * cells, count);
     PooledRow pooled({.count = columns, .level = band.columnLevel, .tokens = count});
     for (int query = row * cells, drawn = 0; query < end; ++query) {
-        if (const auto weights = model_.rowByHand(layer, head, query); !weights.empty()) {
+        if (const auto weights = model_.changedRow(layer, head, query); !weights.empty()) {
             pooled.add(weights);
             continue;
         }
@@ -179,7 +179,7 @@ GpuExecutor& Microscope::runHook(const std::string& name) {
     const auto tokens = static_cast<int64_t>(model_.tokens().size());
     const bool isKnown = tensorPlan_ && tensorPlan_->name == name && tensorPlan_->room > 0;
     int64_t room = isKnown && !tensorPlan_->isCut ? tokens : roomFor(tokens, model_.capacity());
-    if (!isKnown || tensorPlan_->room != room || tensorPlan_->edited != model_.editedHooks()) {
+    if (!isKnown || tensorPlan_->room != room || tensorPlan_->changed != model_.changedHooks()) {
         tensorPlan_ = nullptr; // free its memory first
         const auto graphOf = [&] {
             ModelGraph graph = model_.wholeGraph(room);
@@ -205,7 +205,7 @@ GpuExecutor& Microscope::runHook(const std::string& name) {
             .room = room,
             .isCut = isCut,
             .axes = axes,
-            .edited = model_.editedHooks(),
+            .changed = model_.changedHooks(),
             .executor =
                 executorOf(graph.graph, {{kTensor, tensor}, {kTensorStatistics, tensorStatistics(tensor, live)}})});
     }
@@ -266,7 +266,7 @@ Microscope::DeviceTensor Microscope::residualNorms() {
     requireTokens(1);
     constexpr const char* kNorms = "residual norms";
     const int64_t room = roomFor(static_cast<int64_t>(model_.tokens().size()), model_.capacity());
-    if (!normsPlan_ || normsPlan_->room != room || normsPlan_->edited != model_.editedHooks()) {
+    if (!normsPlan_ || normsPlan_->room != room || normsPlan_->changed != model_.changedHooks()) {
         normsPlan_ = nullptr;
         const ModelGraph graph = model_.wholeGraph(room);
         std::vector<Tensor> columns;
@@ -282,7 +282,7 @@ Microscope::DeviceTensor Microscope::residualNorms() {
                        .room = room,
                        .isCut = true,
                        .axes = "LT",
-                       .edited = model_.editedHooks(),
+                       .changed = model_.changedHooks(),
                        .executor = executorOf(graph.graph,
                                               {{kNorms, permute(all, {1, 0})},
                                                {kTensorStatistics, tensorStatistics(all, StepScalar::QueryLength)}})});
@@ -406,9 +406,9 @@ Microscope::Timed& Microscope::timedStep(Phase phase) {
     Timed& timed = timed_[queries];
     timed.first = isDecode ? all - 1 : 0;
     timed.count = isDecode ? 1 : std::min(all - 1, static_cast<size_t>(queries));
-    if (timed.executor && timed.edited == model_.editedHooks()) return timed;
+    if (timed.executor && timed.changed == model_.changedHooks()) return timed;
     timed.executor = nullptr; // frees its memory first
-    timed.edited = model_.editedHooks();
+    timed.changed = model_.changedHooks();
     const ModelGraph graph = model_.stepGraph(queries);
     std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
     if (isDecode) outputs.emplace("next_logits", graph.nextLogits);

@@ -69,7 +69,7 @@ public:
         int heads = 0, size = 0, rowStride = 0; ///< in floats
         int firstRow = 0, rows = 0, columns = 0;
         /// Pixels [rows, size] from firstRow on that replace the pixels of heads with a changed pattern.
-        std::vector<PatternTile> byHand;
+        std::vector<PatternTile> changedRows;
     };
     /// Draws the patterns of a layer.
     /// @param size  pixels per side of a pattern
@@ -117,14 +117,15 @@ private:
     struct Timed {
         std::shared_ptr<const Plan> plan;
         std::unique_ptr<GpuExecutor> executor;
-        std::set<std::string> edited; ///< hooks that can be changed in it
-        size_t first = 0, count = 1;  ///< range of its tokens
+        std::set<std::string> changed; ///< hooks that can be changed in it
+        size_t first = 0, count = 1;   ///< range of its tokens
     };
     Timed& timedStep(Phase phase);
     GpuExecutor& runHook(const std::string& name);
     std::unique_ptr<GpuExecutor> executorOf(const std::shared_ptr<Graph>& graph,
                                             const std::map<std::string, Tensor>& outputs) const;
-    std::vector<float> rowByHand(GpuExecutor& executor, LensBand band, int layer, int head, int row, int columns) const;
+    std::vector<float> changedRow(GpuExecutor& executor, LensBand band, int layer, int head, int row,
+                                  int columns) const;
     void requireTokens(size_t count) const;
     void followRoom(); ///< drops what reads the caches if they have another size than before
 

@@ -1,7 +1,7 @@
 #include "app/scope/model_subject.h"
 
 #include "engine/core/error.h"
-#include "engine/inference/hook_edits.h"
+#include "engine/inference/hook_changes.h"
 #include "engine/inference/sampling.h"
 #include "engine/inference/token_limits.h"
 
@@ -136,7 +136,7 @@ void ModelSubject::setText(const TextInput& text, size_t promptLength) {
              .hint = "shorten the text"});
     TextInput given = beginning(text, promptLength);
     const std::vector<int> prompt = given.tokens;
-    const bool readsPrompt = prompt != prompt_ && !runChanges_.interventions.empty(); // changes may copy values from it
+    const bool readsPrompt = prompt != prompt_ && !runChanges_.valueChanges.empty(); // changes may copy values from it
     try {
         language_.setSides(text);
         if (readsPrompt) workOut(runChanges_, std::move(given));
@@ -187,10 +187,10 @@ std::string withChanges(int count) {
 }
 
 int ModelSubject::changeCount() const {
-    return static_cast<int>(runChanges_.interventions.size() + runChanges_.patterns.size() + runChanges_.gates.size());
+    return static_cast<int>(runChanges_.valueChanges.size() + runChanges_.patterns.size() + runChanges_.gates.size());
 }
 
-bool ModelSubject::isByHand() const { return language_.hookEdits().patterns().contains({layer(), head()}); }
+bool ModelSubject::hasChangedPattern() const { return language_.hookChanges().patterns().contains({layer(), head()}); }
 
 std::array<float, 4> ModelSubject::glow() const {
     std::array<float, 4> strengths{};
@@ -201,7 +201,7 @@ std::array<float, 4> ModelSubject::glow() const {
 }
 
 std::string ModelSubject::facts() const {
-    return fmt::format("{}{} of {} tokens  ·  next {}", language_.isEdited() ? "model changed  ·  " : "", tokenCount(),
+    return fmt::format("{}{} of {} tokens  ·  next {}", language_.isChanged() ? "model changed  ·  " : "", tokenCount(),
                        language_.info().contextLength, next_);
 }
 

@@ -50,7 +50,7 @@ public:
     const Changes& changes() const { return runChanges_; }
     /// The number of changes to the model: changed values, changed patterns, and gates that are not open.
     int changeCount() const;
-    bool isByHand() const;                                      ///< the selected head has a changed pattern
+    bool hasChangedPattern() const;                             ///< the selected head has a changed pattern
     uint64_t changesVersion() const { return changesVersion_; } ///< grows whenever the changes change
 
     /// The glow of the newest rows, the newest first: 1 when generated, fading to 0.

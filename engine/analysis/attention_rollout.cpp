@@ -162,7 +162,7 @@ TokenMap productOf(std::span<const TokenMap> steps) {
 } // namespace
 
 LogitGradients logitGradients(RunningModel& model, const Input& input, const LogitTarget& wanted, int row) {
-    WholeRun whole(model, input, {.mayTrain = true});
+    WholeRun whole(model, input, {.needsGradients = true});
     whole.predictAfter(row);
     const Tensor logit = sum(multiply(whole.prediction(), targetInput(whole.graph(), model.choices())));
     std::map<std::string, Tensor> outputs{{"logits", whole.prediction()}};

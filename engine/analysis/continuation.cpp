@@ -22,16 +22,16 @@ std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(RunningModel& running,
     auto result = std::make_shared<Continuation>();
     const std::vector<int> stops = model.source().stopTokens();
     const GenerationRules& rules = model.source().generation();
-    for (const bool isEdited : {false, true}) {
-        model.bypassEdits(!isEdited);
+    for (const bool isChanged : {false, true}) {
+        model.bypassChanges(!isChanged);
         model.truncate(0);
         model.setSides(std::get<TextInput>(context.input));
         model.feed(context.input.tokens());
-        std::vector<int>& written = isEdited ? result->after : result->before;
+        std::vector<int>& written = isChanged ? result->after : result->before;
         while (static_cast<int>(written.size()) < length &&
                static_cast<int>(model.tokens().size()) < model.capacity()) {
             if (context.report)
-                context.report((isEdited ? 0.5f : 0.0f) +
+                context.report((isChanged ? 0.5f : 0.0f) +
                                    0.5f * static_cast<float>(written.size()) / static_cast<float>(length),
                                "continuations");
             const std::vector<int> all(model.tokens().begin(), model.tokens().end());
@@ -43,7 +43,7 @@ std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(RunningModel& running,
             model.feed(std::span(&written.back(), 1));
         }
     }
-    model.bypassEdits(false);
+    model.bypassChanges(false);
     result->textBefore = textOf(model, result->before);
     result->textAfter = textOf(model, result->after);
     return result;

@@ -53,7 +53,7 @@ Way wayOf(LanguageModel& model, WholeRun& whole, const Site& site, size_t rows) 
             .rows = rows,
             .baseline = meanEmbedding(model, site.stack()),
             .target = [&whole, hook] { return whole.result(hook); }};
-    way.prepare = [&whole, hook, isChanged = model.hookEdits().hooks().contains(hook), mean = way.baseline,
+    way.prepare = [&whole, hook, isChanged = model.hookChanges().hooks().contains(hook), mean = way.baseline,
                    stride = static_cast<size_t>(way.point.shape().rowStride())](double share) {
         const auto kept = whole.executor().input(decoder_names::kept(hook)),
                    added = whole.executor().input(decoder_names::added(hook));
@@ -92,10 +92,10 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     const bool isText = context.input.isText();
     const ModelStructure& structure = model.info().structure;
     std::vector<int> sites; // of a text
-    std::set<std::string> edited;
+    std::set<std::string> changed;
     if (isText) sites = firstSites(structure);
-    for (const int site : sites) edited.insert(model.info().site(site).inStack("hook_embed"));
-    WholeRun whole(model, context.input, {.edited = edited, .mayTrain = true});
+    for (const int site : sites) changed.insert(model.info().site(site).inStack("hook_embed"));
+    WholeRun whole(model, context.input, {.changed = changed, .needsGradients = true});
     const int at = whole.predictAfter(position);
     Graph& graph = whole.graph();
     const Tensor logit = sum(multiply(whole.prediction(), targetInput(graph, model.choices())));
@@ -111,7 +111,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     const std::vector<Tensor> slopes = gradient(logit, points, {.isForTraining = false});
     const auto slopeName = [](size_t way) { return fmt::format("slope.{}", way); };
     std::map<std::string, Tensor> outputs{{"logit", logit}, {"logits", whole.prediction()}};
-    for (const std::string& hook : edited) outputs.emplace(hook, whole.hook(hook));
+    for (const std::string& hook : changed) outputs.emplace(hook, whole.hook(hook));
     for (size_t way = 0; way < ways.size(); ++way)
         if (slopes[way]) outputs.emplace(slopeName(way), slopes[way]);
     whole.compile(outputs);

@@ -35,7 +35,7 @@ public:
         const Tensor z = whole_.hook(at.hook("z")); // [T,H,D]
         const int64_t C = slope_.shape().columns(), T = z.shape()[0], H = z.shape()[1], D = z.shape()[2];
         const bool isMixed = !attention.spec.part(Slot::Output).hooks.empty();
-        if (isMixed || whole_.model().ordersByWindow(site) || whole_.graph().isEdited(sum))
+        if (isMixed || whole_.model().ordersByWindow(site) || whole_.graph().isChanged(sum))
             return addHook(Kind::Attention, at.layer, label + " attention", sum);
         Tensor slope = slope_;
         if (const std::string scale = at.inBlock("scale1"); whole_.model().store().contains(scale))

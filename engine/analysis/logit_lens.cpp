@@ -73,13 +73,13 @@ void addSource(LogitLens& lens, LanguageModel& model, ReadOut& readOut, const An
     const StageHooks hooks = stageHooks(model.info(), 0);
     const std::string& read = hooks.names.back();
     const std::string last = lastStream(model);
-    WholeRun whole(model, context.input, {.edited = {read}});
+    WholeRun whole(model, context.input, {.changed = {read}});
     std::map<std::string, Tensor> outputs{{last, whole.hook(last)}};
     for (const std::string& name : hooks.names) outputs.emplace(name, whole.hook(name));
     whole.compile(outputs);
     const auto kept = whole.executor().input(decoder_names::kept(read)),
                added = whole.executor().input(decoder_names::added(read));
-    if (!model.hookEdits().hooks().contains(read)) {
+    if (!model.hookChanges().hooks().contains(read)) {
         std::ranges::fill(kept, 1.0f);
         std::ranges::fill(added, 0.0f);
     }

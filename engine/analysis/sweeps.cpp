@@ -3,9 +3,9 @@
 #include "engine/analysis/text_rows.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
-#include "engine/inference/edit_inputs.h"
+#include "engine/inference/change_inputs.h"
 #include "engine/inference/graph_sources.h"
-#include "engine/inference/hook_edits.h"
+#include "engine/inference/hook_changes.h"
 #include "engine/inference/language_model.h"
 
 #include <fmt/format.h>
@@ -49,44 +49,45 @@ void checkPatchable(const RunningModel& model, const std::string& hook) {
 }
 
 /// Declares hooks of all blocks as changed, so that one plan serves every patch.
-HookEdits declared(const RunningModel& model, HookEdits edits, const std::vector<CapturedHook>& values) {
+HookChanges declared(const RunningModel& model, HookChanges hookChanges, const std::vector<CapturedHook>& values) {
     const auto& info = model.info();
     for (const CapturedHook& value : values) {
         const Shape& shape = value.shape; // [T,C], [T,H,D] or, of patterns, [H,T,S]
         if (isPattern(value.name)) {
             const int site = info.structure.siteOf(value.name).value();
             const Site& at = info.site(site);
-            edits.declare(at.hook("z"), at.heads, int64_t{at.heads} * at.headWidth);
-            if (!edits.editsPatternOf(site)) edits.set({.site = site}); // no row is set yet
+            hookChanges.declare(at.hook("z"), at.heads, int64_t{at.heads} * at.headWidth);
+            if (!hookChanges.changesPatternOf(site)) hookChanges.set({.site = site}); // no row is set yet
         } else {
-            edits.declare(value.name, shape.rank() == 3 ? shape[1] : 1, shape.elements() / shape[0]);
+            hookChanges.declare(value.name, shape.rank() == 3 ? shape[1] : 1, shape.elements() / shape[0]);
         }
     }
-    return edits;
+    return hookChanges;
 }
 
 /// Replaces one token's row by that of the other run. For a pattern, it is the row of that query in all heads.
-HookEdits patched(const ModelStructure& structure, HookEdits edits, const CapturedHook& from, size_t token) {
+HookChanges patched(const ModelStructure& structure, HookChanges hookChanges, const CapturedHook& from, size_t token) {
     const auto rowOf = [&](size_t row, size_t width) {
         const auto begin = from.values.begin() + static_cast<std::ptrdiff_t>(row * width);
         return std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(width));
     };
     if (!isPattern(from.name)) {
         const auto width = static_cast<size_t>(from.shape.elements() / from.shape[0]);
-        edits.add(from.name,
-                  {.position = static_cast<int>(token), .keep = 0, .values = rowOf(token, width), .rows = 1});
-        return edits;
+        hookChanges.add(from.name,
+                        {.position = static_cast<int>(token), .keep = 0, .values = rowOf(token, width), .rows = 1});
+        return hookChanges;
     }
     const auto queries = static_cast<size_t>(from.shape[1]), keys = static_cast<size_t>(from.shape[2]);
     const int site = structure.siteOf(from.name).value();
     for (int head = 0; head < from.shape[0]; ++head) {
-        const auto known = edits.patterns().find({site, head});
-        PatternEdit edit = known != edits.patterns().end() ? known->second : PatternEdit{.site = site, .head = head};
-        if (edit.kind != PatternEdit::Kind::Rows) continue; // the change gives both runs the same rows
-        edit.rows[static_cast<int>(token)] = rowOf(static_cast<size_t>(head) * queries + token, keys);
-        edits.set(std::move(edit));
+        const auto known = hookChanges.patterns().find({site, head});
+        PatternChange change =
+            known != hookChanges.patterns().end() ? known->second : PatternChange{.site = site, .head = head};
+        if (change.kind != PatternChange::Kind::Rows) continue; // the change gives both runs the same rows
+        change.rows[static_cast<int>(token)] = rowOf(static_cast<size_t>(head) * queries + token, keys);
+        hookChanges.set(std::move(change));
     }
-    return edits;
+    return hookChanges;
 }
 
 /// The input that values are copied from.
@@ -157,12 +158,12 @@ std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& model, 
             model.setGate(site, head, gates[at]);
         }
     // All MLPs are declared at once, so that one plan serves them.
-    HookEdits edits = model.hookEdits();
+    HookChanges hookChanges = model.hookChanges();
     const std::vector<int> ends = sitesWith(model, "hook_mlp_out");
     if (ends.size() != info.structure.firstSites().size()) return result;
     for (const int site : ends)
-        edits.declare(info.site(site).inBlock("hook_mlp_out"), 1,
-                      info.structure.streams[static_cast<size_t>(info.site(site).queryStream)].width);
+        hookChanges.declare(info.site(site).inBlock("hook_mlp_out"), 1,
+                            info.structure.streams[static_cast<size_t>(info.site(site).queryStream)].width);
     for (int site = 0; site < info.siteCount(); ++site) {
         report(info.siteCount() * info.heads + site);
         const std::string hook = info.site(site).inBlock("hook_mlp_out");
@@ -170,9 +171,9 @@ std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& model, 
             result->mlpEffects.push_back(std::numeric_limits<float>::quiet_NaN());
             continue;
         }
-        HookEdits without = edits;
+        HookChanges without = hookChanges;
         without.add(hook, {.keep = 0});
-        model.setHookEdits(std::move(without));
+        model.setHookChanges(std::move(without));
         result->mlpEffects.push_back(effect());
     }
     return result;
@@ -189,21 +190,21 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& model, con
     const std::optional<TextRows> ofText =
         isText ? std::optional(TextRows(info.structure, context.input)) : std::nullopt;
     result->tokens = ofText ? static_cast<int>(ofText->all()) : info.tokens();
-    const HookEdits before = model.hookEdits();
+    const HookChanges before = model.hookChanges();
     std::vector<std::string> names;
     for (const int site : result->sites) names.push_back(info.site(site).inBlock(hook));
     const auto values = model.capture(other, fmt::format("{}", fmt::join(names, ","))); // in the order of the blocks
     const std::vector<float> otherLogits = answerTo(model, other), ownLogits = answerTo(model, context.input);
     result->compare(target, ownLogits, otherLogits);
 
-    const HookEdits ready = declared(model, before, values);
+    const HookChanges ready = declared(model, before, values);
     for (size_t block = 0; block < values.size(); ++block) {
         const CapturedHook& from = values[block];
         const int site = result->sites[block], stream = info.site(site).queryStream;
         const auto count = static_cast<size_t>(isPattern(hook) ? from.shape[1] : from.shape[0]);
         const bool isOfSource = info.readsSource && stream == 0;
         std::vector<double> logits(count);
-        model.setHookEdits(ready);
+        model.setHookChanges(ready);
         model.predict(context.input);
         // Starts at the last row, because a cache still holds the rows before the patched one.
         for (size_t row = count; row-- > 0;) {
@@ -211,7 +212,7 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& model, con
                 context.report((static_cast<float>(block) + 1 - static_cast<float>(row) / static_cast<float>(count)) /
                                    static_cast<float>(values.size()),
                                "effect of each value");
-            model.setHookEdits(patched(info.structure, ready, from, row));
+            model.setHookChanges(patched(info.structure, ready, from, row));
             logits[row] = logitOf(result->target, model.predictFrom(context.input, isOfSource ? 0 : row));
         }
         const std::vector<int> rows = model.rowsOfInput(site);

@@ -57,7 +57,7 @@ int MatrixChange::rank() const {
 }
 
 std::vector<SiteChange> weightChanges(const std::string& before, const std::string& after,
-                                      const std::function<bool()>& goesOn) {
+                                      const std::function<bool()>& mayContinue) {
     const OpenModel old(before), now(after);
     std::vector<SiteChange> changes;
     for (size_t site = 0; site < now.structure.sites.size(); ++site) {
@@ -65,7 +65,7 @@ std::vector<SiteChange> weightChanges(const std::string& before, const std::stri
         for (const char* matrix : {"W_Q", "W_K", "W_V", "W_O"}) {
             const std::string name = now.structure.sites[site].inSite(matrix);
             const auto shape = now.shapes.find(name);
-            if (shape == now.shapes.end() || !goesOn()) continue;
+            if (shape == now.shapes.end() || !mayContinue()) continue;
             const auto was = old.shapes.find(name);
             if (was == old.shapes.end() || was->second != shape->second) continue; // new, because the attention differs
             const Matrix start = old.read(name), difference = now.read(name) - start;

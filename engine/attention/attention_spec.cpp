@@ -84,7 +84,7 @@ PartChoice choiceOf(Slot slot, std::string_view text) {
     const std::string_view inside = trimmed(text.substr(bracket + 1, text.size() - bracket - 2));
     const size_t last = part.params.size() - 1;
     size_t place = 0;
-    bool isListed = false; // numbers without a name go on with the list
+    bool isListed = false; // numbers without a name continue with the list
     for (const std::string_view argument : inside.empty() ? std::vector<std::string_view>{} : splitAtCommas(inside)) {
         const size_t equals = argument.find('=');
         size_t index = isListed ? last : place++;

@@ -140,7 +140,7 @@ bool seeSomething(const AttentionFlow& flow, const MaskExpression& mask, int64_t
 /// z of the global tokens, whose keys and values have projections of their own. [B,H,g,D]
 ///
 /// Where few queries read them, no key is projected: q . (W x) = (W^T q) . x, and what a bias adds to all scores of a
-/// query changes no weight. Likewise the values are mixed first: sum p (W x + b) = W (sum p x) + b.
+/// query changes no weight. In the same way, the values are mixed first: sum p (W x + b) = W (sum p x) + b.
 Tensor fusedGlobals(AttentionFlow& flow) {
     const int64_t B = flow.batch, H = flow.heads, G = flow.groups, D = flow.width, g = flow.globals;
     AttentionFlow own = flow;
@@ -331,8 +331,8 @@ void buildAttention(AttentionFlow& flow) {
     if (!isOfStream) run(Stage::QueriesKeys);
     if (flow.isStep()) {
         remember(flow);
-        if (flow.cachedAttention && flow.mayFuse && !flow.editPattern) flow.z = fusedStep(flow);
-    } else if (flow.mayFuse && !flow.editPattern && !flow.sequenceMask && isFused(flow.spec)) {
+        if (flow.cachedAttention && flow.mayFuse && !flow.changePattern) flow.z = fusedStep(flow);
+    } else if (flow.mayFuse && !flow.changePattern && !flow.sequenceMask && isFused(flow.spec)) {
         flow.z = fused(flow);
     }
     const bool isWhole = static_cast<bool>(flow.z); // of global tokens too
@@ -356,8 +356,8 @@ void buildAttention(AttentionFlow& flow) {
     }
     run(Stage::Normalise);
     if (hasScores) run(Stage::Weights);
-    if (flow.editPattern && flow.pattern) {
-        const Tensor own = std::exchange(flow.pattern, flow.editPattern(flow.pattern));
+    if (flow.changePattern && flow.pattern) {
+        const Tensor own = std::exchange(flow.pattern, flow.changePattern(flow.pattern));
         if (flow.z) flow.z = plus(flow.z, batchedMatmul(minus(flow.pattern, own), flow.v)); // it was own . v
     }
     if (!flow.z) flow.z = flow.cachedMix ? flow.cachedMix(flow.pattern) : batchedMatmul(flow.pattern, flow.v);

@@ -112,7 +112,7 @@ struct AttentionFlow {
     Tensor z;                                ///< [B,H,T,D]
     bool mayFuse = true;                     ///< false: forms the whole pattern, even if the spec can run without
     /// Replaces the pattern, for changes that set attention weights; null keeps it.
-    std::function<Tensor(Tensor pattern)> editPattern{};
+    std::function<Tensor(Tensor pattern)> changePattern{};
     /// Intermediate tensors that a part offers to views, by name: "xl.content". Side branches: nothing else reads them.
     std::vector<std::pair<std::string, Tensor>> shown{};
 
@@ -129,7 +129,7 @@ struct AttentionFlow {
     /// training, which alone sets them.
     std::vector<std::pair<std::string, Tensor>> averages{};
 
-    // A step of a sequence that goes on: T tokens at any positions, and S keys, the first of which exist already.
+    // A step of a sequence that continues: T tokens at any positions, and S keys, the first of which exist already.
     Tensor positions;          ///< I32 [T], rising by one; null: a whole sequence, which begins at 0
     int64_t context = 0;       ///< longest sequence: the size at which masks are evaluated
     Tensor newKeys, newValues; ///< [B,H,T,D]: of the step's own tokens. Then k and v are those of all keys, or null

@@ -21,7 +21,7 @@ int64_t sequencesOf(const AttentionSite& site) {
     return site.sequence == 0 ? 1 : site.input.shape()[0] / site.sequence;
 }
 
-/// Whether the rows go on from a cache that they add to.
+/// Whether the rows continue from a cache that they add to.
 bool isStepOf(const AttentionSite& site) { return site.cacheCapacity > 0 && site.heldKeys == 0; }
 
 /// A state of keys or values that holdKeys() sets. @return [capacity,G,D]
@@ -219,7 +219,7 @@ private:
                          name("hook_pattern"), "HTS");
         // The fused kernel computes no pattern that could be changed. Without it, the change of hook_z applies the
         // gates.
-        const bool isChanged = graph_.isEdited(name("hook_attn_scores")) || graph_.isEdited(name("hook_pattern")),
+        const bool isChanged = graph_.isChanged(name("hook_attn_scores")) || graph_.isChanged(name("hook_pattern")),
                    hasOutput = hasHooks(layer_.spec, Stage::Output);
         const auto gated = [&](Tensor z) { return times(z, reshape(gates(), {H, 1})); };
         const bool isFormed = isChanged || site_.isFormed;
@@ -266,7 +266,7 @@ private:
             return by;
         };
         for (const char* hook : {"hook_q_global", "hook_k_global", "hook_v_global"})
-            if (graph_.isEdited(name(hook))) flow_.mayFuse = false; // the kernel need not compute them
+            if (graph_.isChanged(name(hook))) flow_.mayFuse = false; // the kernel need not compute them
         if (part(Slot::Memory).stopsStates && !flow_.isStep()) {
             const Tensor states = stopLearning(input_);
             flow_.rememberedKeys = sharesKeys ? byHead(project("Q", flow_.heads, states), flow_.heads)
@@ -274,8 +274,8 @@ private:
             flow_.rememberedValues = byHead(project("V", flow_.groups, states), flow_.groups);
         }
         setMasks();
-        if (graph_.isEdited(name("hook_pattern")))
-            flow_.editPattern = [this](Tensor pattern) {
+        if (graph_.isChanged(name("hook_pattern")))
+            flow_.changePattern = [this](Tensor pattern) {
                 return reshape(probeCells(pattern, "hook_pattern"),
                                {flow_.batch, flow_.heads, flow_.queries, flow_.keys});
             };
@@ -353,7 +353,7 @@ private:
         if (spans != flow_.shown.end() && B == 1)
             graph_.probe(permute(reshape(spans->second, {H, T}), {1, 0}), name("hook_span"), "TH");
         probeCells(flow_.scores, "hook_attn_scores");
-        if (!flow_.editPattern) probeCells(flow_.pattern, "hook_pattern");
+        if (!flow_.changePattern) probeCells(flow_.pattern, "hook_pattern");
         return byToken(times(flow_.z, reshape(gates(), {H, 1, 1})));
     }
 
@@ -419,8 +419,8 @@ SublayerNodes joinStream(Tensor x, Tensor weight, std::optional<Tensor> bias, Te
     const Tensor added = x.graph->probe(scale ? binary(product, scale, Binary::Multiply) : product, probe, "TC");
     if (!residual) return {added, {}};
     // Without a scale the sum is the product's own last step.
-    return {added, scale || x.graph->isEdited(probe) ? add(residual, added)
-                                                     : matmul(x, weight, {.bias = bias, .residual = residual})};
+    return {added, scale || x.graph->isChanged(probe) ? add(residual, added)
+                                                      : matmul(x, weight, {.bias = bias, .residual = residual})};
 }
 
 } // namespace attn

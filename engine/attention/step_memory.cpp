@@ -29,8 +29,8 @@ Tensor byToken(Tensor x) {
 
 StepMemory::StepMemory(const AttentionSite& site, AttentionFlow& flow) : site_(site), flow_(flow) {
     const StepExecution how = stepExecution(flow.spec, flow.context, flow.width, static_cast<int>(flow.layer));
-    const bool isEdited = flow.graph.isEdited(site.prefix + ".hook_pattern");
-    if (how.kind == StepKind::State && !isEdited && !site.recordsQueries) return;
+    const bool isChanged = flow.graph.isChanged(site.prefix + ".hook_pattern");
+    if (how.kind == StepKind::State && !isChanged && !site.recordsQueries) return;
     flow.remember = [this](const char* letter, Tensor rows) { return keys(letter, rows); };
     if (how.rule) flow.cachedAttention = [this, rule = *how.rule](Tensor bias) { return attention(rule, bias); };
     // Gathering the keys by heads costs more than the products, unless few of them are read.

@@ -67,12 +67,12 @@ Tensor Graph::add(const Op& op, std::vector<Tensor> inputs, Attributes attribute
 }
 
 void Graph::edit(std::set<std::string> names, Editor editor) {
-    edited_ = std::move(names);
+    changed_ = std::move(names);
     editor_ = std::move(editor);
 }
 
 Tensor Graph::probe(Tensor tensor, std::string name, std::string axes) {
-    if (isEdited(name)) tensor = editor_(tensor, name);
+    if (isChanged(name)) tensor = editor_(tensor, name);
     if (!probes_.emplace(name, Probe{tensor, std::move(axes)}).second)
         throw Error({.what = "this probe exists already", .where = name, .hint = "probe names are unique paths"});
     probeOrder_.push_back(std::move(name));

@@ -109,7 +109,7 @@ public:
     using Editor = std::function<Tensor(Tensor probed, const std::string& name)>;
     /// Sets the editor. @param names of probes that do not exist yet
     void edit(std::set<std::string> names, Editor editor);
-    bool isEdited(const std::string& probe) const { return edited_.contains(probe); }
+    bool isChanged(const std::string& probe) const { return changed_.contains(probe); }
 
     /// Chooses the number format in which new operations read and store tensors.
     class Keeper {
@@ -144,7 +144,7 @@ private:
     std::map<std::string, Tensor> sources_;
     std::map<std::string, Probe> probes_;
     std::vector<std::string> probeOrder_;
-    std::set<std::string> edited_; ///< names of probes
+    std::set<std::string> changed_; ///< names of probes
     Editor editor_;
     std::shared_ptr<Keeper> keeper_;
 };

@@ -62,9 +62,9 @@ struct Op {
     HostKernel (*host)(const OpTypes& types) = nullptr;
     /// One such kernel for several nodes that read the same first input and besides it only parameters, where that
     /// saves time. It reads the inputs of all, one node after another, and writes their outputs in the same order.
-    /// Null: none. @param types at most kMostTogether
+    /// Null: none. @param types at most kMaxJoined
     HostKernel (*hostTogether)(std::span<const OpTypes> types) = nullptr;
-    static constexpr size_t kMostTogether = 4;
+    static constexpr size_t kMaxJoined = 4;
 
     /// The index of the input whose memory an output shares, or -1. The output is an in-place update of that input
     /// (assign) or another view of it (reshape).

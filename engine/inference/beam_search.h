@@ -11,7 +11,7 @@ class LanguageModel;
 
 /// How beam search writes.
 struct BeamSettings {
-    int width = 4;            ///< number of hypotheses that go on after each token
+    int width = 4;            ///< number of hypotheses that continue after each token
     double lengthPenalty = 1; ///< a hypothesis scores log p / tokens^lengthPenalty: 0 favours short ones
     int maxTokens = 64;       ///< of a hypothesis
     /// As in Sampling, but of log p: it makes tokens that already occurred less likely.

@@ -152,7 +152,7 @@ PatternTile CachedPatterns::tile(const PatternRequest& request) {
     }
     if (request.aggregate != HeadAggregate::None &&
         (bounded(request).hidesFirst ||
-         (!model_.isBypassed() && model_.hookEdits().editsPatternOf(bounded(request).site))))
+         (!model_.isBypassed() && model_.hookChanges().changesPatternOf(bounded(request).site))))
         return aggregate(request);
     const DrawnTile drawn = draw(request, TileUse::ReadBack);
     return readTile(drawn.executor, drawn.result(), 0, emptyTile(drawn.view, drawn.rows, drawn.columns));

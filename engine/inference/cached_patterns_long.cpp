@@ -15,14 +15,14 @@ constexpr size_t kMostAtOnce = 1024; ///< largest number of tokens for an exact 
 } // namespace
 
 bool CachedPatterns::drawsLongThumbnails(bool hidesFirst) const {
-    const bool isByHand = !model_.isBypassed() && !model_.hookEdits().patterns().empty();
-    return (model_.tokens().size() > kMostFormed || hidesFirst || isByHand);
+    const bool hasChangedPattern = !model_.isBypassed() && !model_.hookChanges().patterns().empty();
+    return (model_.tokens().size() > kMostFormed || hidesFirst || hasChangedPattern);
 }
 
 bool CachedPatterns::needsLongView() const { return model_.tokens().size() > kMostAtOnce; }
 
 bool CachedPatterns::drawsLong(const PatternRequest& view) const {
-    return (needsLongView() || view.hidesFirst || isByHand(view.site, view.head)) &&
+    return (needsLongView() || view.hidesFirst || hasChangedPattern(view.site, view.head)) &&
            view.aggregate == HeadAggregate::None;
 }
 
@@ -139,7 +139,7 @@ std::optional<PatternTile> CachedPatterns::refinedTile() const {
 std::optional<HeadProfile> CachedPatterns::refinedProfile() const {
     if (!showsProfile_) return {};
     HeadProfile profile = profiler_->profile();
-    profile.isByHand = isByHand(profile.site, profile.head);
+    profile.hasChangedPattern = hasChangedPattern(profile.site, profile.head);
     return profile;
 }
 

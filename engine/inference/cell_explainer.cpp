@@ -229,7 +229,7 @@ CellExplanation explainCell(LanguageModel& model, const CellRequest& asked) {
     cell.keyValueHead = cell.head / static_cast<int>(counts.heads / counts.groups);
     cell.query = asked.query;
     cell.key = asked.key;
-    if (const auto row = model.rowByHand(cell.site, cell.head, cell.query); !row.empty()) {
+    if (const auto row = model.changedRow(cell.site, cell.head, cell.query); !row.empty()) {
         cell.remark = "a change sets this row of the pattern";
         cell.displayed = cell.key < static_cast<int>(row.size()) ? row[static_cast<size_t>(cell.key)] : 0;
         return cell;

@@ -51,7 +51,7 @@ std::string labelOf(const ModelStructure& structure, int site) {
 
 /// The place of a change at a site: "L1 H0", "Decoder L0"; empty if the hook is not one of the site's.
 /// @param label of the site
-std::string placeAt(const Site& site, const std::string& label, const Intervention& change) {
+std::string placeAt(const Site& site, const std::string& label, const ValueChange& change) {
     const std::string& hook = change.hook;
     const std::string layer = label.starts_with('L') ? fmt::format("layer {}", site.layer) : label;
     if (hook == site.hook("z"))
@@ -64,7 +64,7 @@ std::string placeAt(const Site& site, const std::string& label, const Interventi
 }
 
 /// The place of a change: "L1 H0", or the name of the hook.
-std::string placeOf(const Intervention& change, const ModelStructure& structure) {
+std::string placeOf(const ValueChange& change, const ModelStructure& structure) {
     if (change.hook == "hook_embed") return "embedding";
     for (size_t site = 0; site < structure.sites.size(); ++site)
         if (auto place = placeAt(structure.sites[site], structure.labelOf(static_cast<int>(site)), change);
@@ -75,7 +75,7 @@ std::string placeOf(const Intervention& change, const ModelStructure& structure)
     return change.hook + (change.head >= 0 ? fmt::format(", head {}", change.head) : "");
 }
 
-Json toJson(const Intervention& each) {
+Json toJson(const ValueChange& each) {
     return {{"kind", kKinds[static_cast<size_t>(each.kind)]},
             {"hook", each.hook},
             {"head", each.head},
@@ -103,8 +103,8 @@ float finite(const Json& value, const char* name) {
     return number;
 }
 
-Intervention interventionOf(const Json& object) {
-    return {.kind = static_cast<Intervention::Kind>(indexOf(kKinds, object)),
+ValueChange valueChangeOf(const Json& object) {
+    return {.kind = static_cast<ValueChange::Kind>(indexOf(kKinds, object)),
             .hook = object.at("hook").get<std::string>(),
             .head = whole(object, "head", -1),
             .position = whole(object, "position", -1),
@@ -114,12 +114,12 @@ Intervention interventionOf(const Json& object) {
             .contrast = object.value("contrast", std::string())};
 }
 
-Json toJson(const PatternEdit& each, const ModelStructure& structure) {
+Json toJson(const PatternChange& each, const ModelStructure& structure) {
     Json object{{"kind", kPatternKinds[static_cast<size_t>(each.kind)]},
                 {"site", siteName(structure, each.site)},
                 {"head", each.head}};
-    if (each.kind == PatternEdit::Kind::Pin) object["key"] = each.key;
-    if (each.kind != PatternEdit::Kind::Rows) return object;
+    if (each.kind == PatternChange::Kind::Pin) object["key"] = each.key;
+    if (each.kind != PatternChange::Kind::Rows) return object;
     object["rows"] = Json::array();
     for (const auto& [query, weights] : each.rows) object["rows"].push_back({{"query", query}, {"weights", weights}});
     return object;
@@ -135,18 +135,18 @@ int siteOf(const Json& object, const ModelStructure& structure) {
     throw wrong(fmt::format("{} is no site", shownJson(object.at("site"))), "site");
 }
 
-PatternEdit patternEditOf(const Json& object, const ModelStructure& structure) {
-    PatternEdit edit{.site = siteOf(object, structure),
-                     .head = whole(object, "head"),
-                     .kind = static_cast<PatternEdit::Kind>(indexOf(kPatternKinds, object))};
-    if (edit.kind == PatternEdit::Kind::Pin) edit.key = whole(object, "key", 0);
-    if (edit.kind == PatternEdit::Kind::Rows)
+PatternChange patternEditOf(const Json& object, const ModelStructure& structure) {
+    PatternChange change{.site = siteOf(object, structure),
+                         .head = whole(object, "head"),
+                         .kind = static_cast<PatternChange::Kind>(indexOf(kPatternKinds, object))};
+    if (change.kind == PatternChange::Kind::Pin) change.key = whole(object, "key", 0);
+    if (change.kind == PatternChange::Kind::Rows)
         for (const Json& row : object.at("rows")) {
-            std::vector<float>& weights = edit.rows[whole(row, "query")];
+            std::vector<float>& weights = change.rows[whole(row, "query")];
             weights.clear();
             for (const Json& weight : row.at("weights")) weights.push_back(finite(weight, "weights"));
         }
-    return edit;
+    return change;
 }
 
 } // namespace
@@ -166,59 +166,58 @@ std::string outputHook(const Site& site) {
     return site.inBlock(fmt::format("hook_{}_out", site.name.substr(site.block.size() + 1)));
 }
 
-std::string describe(const Intervention& intervention) { return describe(intervention, {}); }
-std::string describe(const PatternEdit& edit) { return describe(edit, {}); }
+std::string describe(const ValueChange& valueChange) { return describe(valueChange, {}); }
+std::string describe(const PatternChange& change) { return describe(change, {}); }
 
-std::string describe(const Intervention& intervention, const ModelStructure& structure) {
-    const std::string place = placeOf(intervention, structure) +
-                              (intervention.position >= 0 ? fmt::format(", token {}", intervention.position) : "");
-    const std::string token =
-        intervention.textPosition >= 0 ? fmt::format(", token {}", intervention.textPosition) : "";
+std::string describe(const ValueChange& valueChange, const ModelStructure& structure) {
+    const std::string place = placeOf(valueChange, structure) +
+                              (valueChange.position >= 0 ? fmt::format(", token {}", valueChange.position) : "");
+    const std::string token = valueChange.textPosition >= 0 ? fmt::format(", token {}", valueChange.textPosition) : "";
     const auto share = [&] {
-        return intervention.amount == 1 ? std::string() : fmt::format("{:.0f} % of ", intervention.amount * 100);
+        return valueChange.amount == 1 ? std::string() : fmt::format("{:.0f} % of ", valueChange.amount * 100);
     };
-    switch (intervention.kind) {
-    case Intervention::Kind::Zero:
+    switch (valueChange.kind) {
+    case ValueChange::Kind::Zero:
         return fmt::format("{}{} removed", share(), place);
-    case Intervention::Kind::Mean:
-        return fmt::format("{}{} replaced by its mean over {}", share(), place, quoted(intervention.text));
-    case Intervention::Kind::Patch:
-        return fmt::format("{}{} replaced by its value from {}{}", share(), place, quoted(intervention.text), token);
-    case Intervention::Kind::Steer:
-        return fmt::format("{:+.2g} times {}{}{} added to {}", intervention.amount, quoted(intervention.text), token,
-                           intervention.contrast.empty() ? "" : " - " + quoted(intervention.contrast), place);
+    case ValueChange::Kind::Mean:
+        return fmt::format("{}{} replaced by its mean over {}", share(), place, quoted(valueChange.text));
+    case ValueChange::Kind::Patch:
+        return fmt::format("{}{} replaced by its value from {}{}", share(), place, quoted(valueChange.text), token);
+    case ValueChange::Kind::Steer:
+        return fmt::format("{:+.2g} times {}{}{} added to {}", valueChange.amount, quoted(valueChange.text), token,
+                           valueChange.contrast.empty() ? "" : " - " + quoted(valueChange.contrast), place);
     }
     return {};
 }
 
-std::string describe(const PatternEdit& edit, const ModelStructure& structure) {
-    const std::string head = fmt::format("pattern of {} H{}", labelOf(structure, edit.site), edit.head);
-    switch (edit.kind) {
-    case PatternEdit::Kind::Rows:
-        return fmt::format("{}: {} row{} set", head, edit.rows.size(), edit.rows.size() == 1 ? "" : "s");
-    case PatternEdit::Kind::Pin:
-        return fmt::format("{}: pinned to token {}", head, edit.key);
-    case PatternEdit::Kind::Uniform:
+std::string describe(const PatternChange& change, const ModelStructure& structure) {
+    const std::string head = fmt::format("pattern of {} H{}", labelOf(structure, change.site), change.head);
+    switch (change.kind) {
+    case PatternChange::Kind::Rows:
+        return fmt::format("{}: {} row{} set", head, change.rows.size(), change.rows.size() == 1 ? "" : "s");
+    case PatternChange::Kind::Pin:
+        return fmt::format("{}: pinned to token {}", head, change.key);
+    case PatternChange::Kind::Uniform:
         return head + ": uniform";
     }
     return {};
 }
 
-bool takesFromHead(const Intervention& intervention, const Site& site, int head) {
-    if (intervention.kind != Intervention::Kind::Zero || intervention.position >= 0) return false;
-    const bool isOfHead = intervention.head < 0 || intervention.head == head;
-    return intervention.hook == outputHook(site) || (intervention.hook == site.hook("z") && isOfHead);
+bool takesFromHead(const ValueChange& valueChange, const Site& site, int head) {
+    if (valueChange.kind != ValueChange::Kind::Zero || valueChange.position >= 0) return false;
+    const bool isOfHead = valueChange.head < 0 || valueChange.head == head;
+    return valueChange.hook == outputHook(site) || (valueChange.hook == site.hook("z") && isOfHead);
 }
 
-bool takesFromHead(const Intervention& intervention, int site, int head) {
-    return takesFromHead(intervention, numberedSite(site), head);
+bool takesFromHead(const ValueChange& valueChange, int site, int head) {
+    return takesFromHead(valueChange, numberedSite(site), head);
 }
 
 float keptShare(const Changes& changes, const ModelStructure& structure, int site, int head) {
     const auto at = static_cast<size_t>(site);
     const Site found = at < structure.sites.size() ? structure.sites[at] : numberedSite(site);
     float share = changes.gate(site, head);
-    for (const Intervention& each : changes.interventions)
+    for (const ValueChange& each : changes.valueChanges)
         if (takesFromHead(each, found, head)) share *= 1 - each.amount;
     return share;
 }
@@ -230,8 +229,8 @@ Changes changesFromJson(const std::string& json) { return changesFromJson(json, 
 
 std::string changesToJson(const Changes& changes, const ModelStructure& structure) {
     Json object{{"interventions", Json::array()}, {"patterns", Json::array()}, {"gates", Json::array()}};
-    for (const Intervention& each : changes.interventions) object["interventions"].push_back(toJson(each));
-    for (const PatternEdit& each : changes.patterns) object["patterns"].push_back(toJson(each, structure));
+    for (const ValueChange& each : changes.valueChanges) object["interventions"].push_back(toJson(each));
+    for (const PatternChange& each : changes.patterns) object["patterns"].push_back(toJson(each, structure));
     for (const auto& [at, gate] : changes.gates)
         object["gates"].push_back({{"site", siteName(structure, at.first)}, {"head", at.second}, {"gate", gate}});
     return object.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -243,7 +242,7 @@ Changes changesFromJson(const std::string& json, const ModelStructure& structure
     Changes changes;
     try {
         for (const Json& each : object.value("interventions", Json::array()))
-            changes.interventions.push_back(interventionOf(each));
+            changes.valueChanges.push_back(valueChangeOf(each));
         for (const Json& each : object.value("patterns", Json::array()))
             changes.patterns.push_back(patternEditOf(each, structure));
         for (const Json& each : object.value("gates", Json::array()))

@@ -9,7 +9,7 @@
 namespace attn {
 
 /// A change to the value x of a hook while a model runs.
-struct Intervention {
+struct ValueChange {
     enum class Kind : uint8_t {
         Zero, ///< x becomes (1 - amount) x
         Mean, ///< (1 - amount) x + amount * mean over the tokens of a text
@@ -30,11 +30,11 @@ struct Intervention {
     std::string text{};     ///< text whose run gives the value; empty: the prompt, in the original run
     int textPosition = -1;  ///< token of `text`; -1: the token to change, for Steer the last
     std::string contrast{}; ///< Steer: text whose last token gives the value to subtract
-    bool operator==(const Intervention&) const = default;
+    bool operator==(const ValueChange&) const = default;
 };
 
 /// A change that sets rows of a head's pattern. The rest of the model uses these rows.
-struct PatternEdit {
+struct PatternChange {
     enum class Kind : uint8_t {
         Rows,   ///< the rows in `rows`
         Pin,    ///< every query that sees the key attends only to it
@@ -44,16 +44,16 @@ struct PatternEdit {
     Kind kind = Kind::Rows;
     int key = 0;                              ///< key of Pin
     std::map<int, std::vector<float>> rows{}; ///< rows of Rows by query: weights of keys from 0 on; others get 0
-    bool operator==(const PatternEdit&) const = default;
+    bool operator==(const PatternChange&) const = default;
 };
 
 /// Everything done to a run: one value, and one step of undo.
 struct Changes {
-    std::vector<Intervention> interventions;
-    std::vector<PatternEdit> patterns; ///< at most one per head
+    std::vector<ValueChange> valueChanges;
+    std::vector<PatternChange> patterns; ///< at most one per head
     /// Factors on the outputs of heads, by (site, head): 0 removes a head. A head that is not listed has gate 1.
     std::map<std::pair<int, int>, float> gates{};
-    bool empty() const { return interventions.empty() && patterns.empty() && gates.empty(); }
+    bool empty() const { return valueChanges.empty() && patterns.empty() && gates.empty(); }
     /// The gate of a head.
     float gate(int site, int head) const {
         const auto found = gates.find({site, head});
@@ -71,13 +71,13 @@ struct Changes {
 
 /// Whether a change takes away from all that a head adds, at every token: from its output alone, or from that of all
 /// heads or of the attention of its layer.
-bool takesFromHead(const Intervention& intervention, int site, int head);
+bool takesFromHead(const ValueChange& valueChange, int site, int head);
 /// The share of a head's output that its gate and such changes leave: 0 for a removed head.
 float keptShare(const Changes& changes, int site, int head);
 
 /// The text in a list of changes: "layer 1, head 0 removed".
-std::string describe(const Intervention& intervention);
-std::string describe(const PatternEdit& edit);
+std::string describe(const ValueChange& valueChange);
+std::string describe(const PatternChange& change);
 
 /// Writes changes as in session files.
 std::string changesToJson(const Changes& changes);

@@ -134,10 +134,10 @@ HeadProfile FormedPatterns::beginProfile(int site, int head) {
                         .head = head,
                         .received = std::vector<float>(static_cast<size_t>(keys), 0),
                         .distances = std::vector<float>(isCross ? 0 : kDistanceBins, 0),
-                        .isByHand = isByHand(site, head)};
+                        .hasChangedPattern = hasChangedPattern(site, head)};
     for (int query = 0; query < queries; ++query) {
         const std::vector<float> row = weightsOf(site, head, query, 0, keys);
-        if (row.empty()) return {.site = site, .head = head, .isByHand = profile.isByHand};
+        if (row.empty()) return {.site = site, .head = head, .hasChangedPattern = profile.hasChangedPattern};
         for (int key = 0; key < keys; ++key) {
             const float weight = row[static_cast<size_t>(key)];
             profile.received[static_cast<size_t>(key)] += weight;

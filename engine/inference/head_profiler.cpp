@@ -81,7 +81,7 @@ void HeadProfiler::begin(int layer, int head, int64_t tokens, const Region& regi
     while ((tokens + (int64_t{1} << level_) - 1) >> level_ > kColumns) ++level_;
     const auto pixels = static_cast<size_t>((tokens + (int64_t{1} << level_) - 1) >> level_);
     candidates_.clear();
-    byHand_.clear();
+    changedRows_.clear();
     received_.assign(pixels, 0);
     distances_.assign(kDistanceBins, 0);
     profile_ = {.site = layer,
@@ -96,11 +96,11 @@ void HeadProfiler::begin(int layer, int head, int64_t tokens, const Region& regi
 bool HeadProfiler::work(double milliseconds) {
     const Clock::time_point start = Clock::now();
     while (next_ < tokens_) {
-        if (const std::vector<float> weights = rowByHand(next_); !weights.empty()) {
-            addByHand(next_++, weights);
+        if (const std::vector<float> weights = changedRow(next_); !weights.empty()) {
+            addChanged(next_++, weights);
         } else {
             int64_t rows = 1; // consecutive rows that no change sets
-            while (rows < std::min(kRows, tokens_ - next_) && rowByHand(next_ + rows).empty()) ++rows;
+            while (rows < std::min(kRows, tokens_ - next_) && changedRow(next_ + rows).empty()) ++rows;
             addOwn(next_, rows);
             next_ += rows;
         }
@@ -147,18 +147,19 @@ GpuExecutor& HeadProfiler::tileStep(Pooling pooling, bool isFine) {
     return *step;
 }
 
-std::vector<float> HeadProfiler::rowByHand(int64_t query) const {
-    return source_.byHand ? source_.byHand(profile_.head, query) : std::vector<float>{};
+std::vector<float> HeadProfiler::changedRow(int64_t query) const {
+    return source_.changedRows ? source_.changedRows(profile_.head, query) : std::vector<float>{};
 }
 
-void HeadProfiler::addByHand(int64_t query, std::span<const float> weights) {
+void HeadProfiler::addChanged(int64_t query, std::span<const float> weights) {
     for (int64_t key = 0; key < static_cast<int64_t>(weights.size()); ++key) {
         const float weight = weights[static_cast<size_t>(key)];
         const int64_t place = key >> level_, cells = std::min(int64_t{1} << level_, tokens_ - (place << level_));
         received_[static_cast<size_t>(place)] += static_cast<double>(weight) / static_cast<double>(cells);
         distances_[std::bit_width(static_cast<uint64_t>(std::abs(query - key)))] += static_cast<double>(weight);
         if (query >= region_.queryBegin && query < region_.queryEnd && key >= region_.keyBegin && key < region_.keyEnd)
-            keepLargest(byHand_, {.query = static_cast<int>(query), .key = static_cast<int>(key), .weight = weight});
+            keepLargest(changedRows_,
+                        {.query = static_cast<int>(query), .key = static_cast<int>(key), .weight = weight});
     }
 }
 
@@ -234,7 +235,7 @@ void HeadProfiler::addCandidates(int64_t first, int64_t rows) {
 /// Finds the largest cells. They are in the kLargest pixels with the largest maxima, because each of these pixels has a
 /// cell that is at least as large as every cell of the other pixels.
 void HeadProfiler::resolve() {
-    profile_.largest = byHand_;
+    profile_.largest = changedRows_;
     for (const HeadProfile::Cell& pixel : candidates_) {
         const int64_t rows = std::min<int64_t>(int64_t{1} << kRowLevel, region_.queryEnd - pixel.query);
         const int64_t columns = std::min<int64_t>(int64_t{1} << level_, region_.keyEnd - pixel.key);
@@ -246,7 +247,7 @@ void HeadProfiler::resolve() {
                                                        .columns = static_cast<int32_t>(columns)},
                                                       region_.keyEnd);
         for (int64_t y = 0; y < rows; ++y) {
-            if (!rowByHand(pixel.query + y).empty()) continue;
+            if (!changedRow(pixel.query + y).empty()) continue;
             for (int64_t x = 0; x < columns; ++x) {
                 const HeadProfile::Cell cell{.query = static_cast<int>(pixel.query + y),
                                              .key = static_cast<int>(pixel.key + x),

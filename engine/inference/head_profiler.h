@@ -31,8 +31,8 @@ private:
     std::span<const float> drawTile(Pooling pooling, LensBand band, int64_t keys);
     void addReceived(int64_t first, int64_t rows);
     void addCandidates(int64_t first, int64_t rows);
-    std::vector<float> rowByHand(int64_t query) const; ///< empty: no change sets the row
-    void addByHand(int64_t query, std::span<const float> weights);
+    std::vector<float> changedRow(int64_t query) const; ///< empty: no change sets the row
+    void addChanged(int64_t query, std::span<const float> weights);
     void addOwn(int64_t first, int64_t rows);
     void resolve();
 
@@ -42,9 +42,9 @@ private:
     int32_t sets_; ///< LensBand::setsOfLanes
     Region region_;
     int64_t tokens_ = 0, next_ = 0;
-    int level_ = 0;                             ///< log2 of the keys per pixel
-    std::vector<HeadProfile::Cell> candidates_; ///< pixels, by their first cell, that contain the largest cells
-    std::vector<HeadProfile::Cell> byHand_;     ///< the largest cells of rows that changes set
+    int level_ = 0;                              ///< log2 of the keys per pixel
+    std::vector<HeadProfile::Cell> candidates_;  ///< pixels, by their first cell, that contain the largest cells
+    std::vector<HeadProfile::Cell> changedRows_; ///< the largest cells of rows that changes set
     std::vector<double> received_, distances_;
     std::unique_ptr<GpuExecutor> band_;
     std::map<std::pair<Pooling, bool>, std::unique_ptr<GpuExecutor>> tiles_;

@@ -33,7 +33,7 @@ constexpr int64_t kMostShown = int64_t{1} << 19;
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
     : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostFormed)),
-      steps_(std::make_unique<Steps>()), editedSteps_(std::make_unique<Steps>()) {
+      steps_(std::make_unique<Steps>()), changedSteps_(std::make_unique<Steps>()) {
     if (config().hasEncoder()) sourceCapacity_ = std::min(config().encoder.front().context, kMostFormed);
     runsAnyLength_ = attn::runsAnyLength(config());
     isCached_ = writesFromCache(config());
@@ -122,7 +122,7 @@ void LanguageModel::makeRoom(size_t tokens) {
 
 void LanguageModel::setRoom(int64_t rows) {
     *steps_ = {};
-    *editedSteps_ = {};
+    *changedSteps_ = {};
     newest_ = nullptr;
     memory_->grow(rows);
     patterns_ = makePatterns(*this);
@@ -263,13 +263,13 @@ ModelGraph LanguageModel::stepGraph(int64_t queries, int64_t keys) const {
                                    .source = wholeRows(std::max<size_t>(sides_.source.size(), 1)),
                                    .keys = keys == 0 ? cacheRows() : keys,
                                    .recordsQueries = options_.inspects,
-                                   .edited = editedHooks()});
+                                   .changed = changedHooks()});
 }
 
-LanguageModel::Steps& LanguageModel::currentSteps() const { return editedHooks().empty() ? *steps_ : *editedSteps_; }
+LanguageModel::Steps& LanguageModel::currentSteps() const { return changedHooks().empty() ? *steps_ : *changedSteps_; }
 
 const GpuExecutor* LanguageModel::newestExecutor() const {
-    if (whyNoCache_.empty()) return newest_ ? newest_->executor.get() : nullptr;
+    if (noCacheReason_.empty()) return newest_ ? newest_->executor.get() : nullptr;
     const Step* whole = currentSteps().whole.get();
     return whole ? whole->executor.get() : nullptr;
 }
@@ -285,7 +285,7 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
         writePositions(executor, decoder_names::kSource, sides_.source.size(), config().encoder.front().context);
     writeTree(executor, first, sides_.parents);
     writeGates(executor);
-    writeEdits(executor, first, tokens.size());
+    writeChanges(executor, first, tokens.size());
     StepParams params;
     params[StepScalar::QueryLength] = static_cast<uint32_t>(tokens.size());
     params[StepScalar::CacheOffset] = static_cast<uint32_t>(first);
@@ -352,8 +352,8 @@ bool LanguageModel::feed(std::span<const int> tokens, const Cancelled& isCancell
     require(typed(all));
     if (tokens_.empty()) firstFed_ = tokens.size();
     firstRun_ = tokens_.size();
-    return whyNoCache_.empty() ? feedSteps(tokens, tokens.size() > 1 ? togetherOf(all.size(), 0) : 0, isCancelled)
-                               : feedWhole(tokens, isCancelled);
+    return noCacheReason_.empty() ? feedSteps(tokens, tokens.size() > 1 ? togetherOf(all.size(), 0) : 0, isCancelled)
+                                  : feedWhole(tokens, isCancelled);
 }
 
 bool LanguageModel::hold(std::span<const int> tokens, size_t written, const Cancelled& isCancelled) {
@@ -364,14 +364,14 @@ bool LanguageModel::hold(std::span<const int> tokens, size_t written, const Canc
     require(typed(tokens));
     const auto common = static_cast<size_t>(std::ranges::mismatch(tokens, tokens_).in1 - tokens.begin());
     const size_t together = togetherOf(tokens.size(), written);
-    if (whyNoCache_.empty())
+    if (noCacheReason_.empty())
         goBack(tokens, common, together);
     else
         truncate(std::min(common, tokens.size() - 1)); // the last token runs again for its logits
     if (tokens_.empty()) firstFed_ = tokens.size();
-    if (!whyNoCache_.empty()) firstRun_ = tokens_.size();
+    if (!noCacheReason_.empty()) firstRun_ = tokens_.size();
     const std::span<const int> rest = tokens.subspan(tokens_.size());
-    return whyNoCache_.empty() ? feedSteps(rest, together, isCancelled) : feedWhole(rest, isCancelled);
+    return noCacheReason_.empty() ? feedSteps(rest, together, isCancelled) : feedWhole(rest, isCancelled);
 }
 
 /// Keeps what the cache has of a text, but for the last token, and brings back what it had.
@@ -397,7 +397,7 @@ std::vector<gpu::Stretch> LanguageModel::profile() const {
 
 int64_t LanguageModel::planBytes() const {
     uint64_t bytes = 0;
-    for (const Steps* steps : {steps_.get(), editedSteps_.get()}) {
+    for (const Steps* steps : {steps_.get(), changedSteps_.get()}) {
         for (const auto& [key, step] : steps->cached) bytes += step->executor->deviceBytes();
         if (steps->whole) bytes += steps->whole->executor->deviceBytes();
     }

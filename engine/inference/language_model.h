@@ -101,12 +101,12 @@ public:
 
     /// The attention weights that a change sets in a row of a head's pattern, for keys from 0 on.
     /// @return empty if no change sets the row
-    std::vector<float> rowByHand(int layer, int head, int query) const;
+    std::vector<float> changedRow(int layer, int head, int query) const;
     /// The graph of a step over the caches, with the current changes, as feed() runs it for this number of tokens.
     /// @param keys number of keys that the step reads where it forms scores; 0: all
     ModelGraph stepGraph(int64_t queries, int64_t keys = 0) const;
     int64_t bucketFor(size_t tokens) const; ///< number of queries of the step for this number of tokens
-    /// Writes the tokens, positions, gates and edits of a step. @return the numbers that change with each step
+    /// Writes the tokens, positions, gates and other changes of a step. @return the numbers that change with each step
     /// @param first position of the first token in the sequence
     StepParams writeStep(GpuExecutor& executor, size_t first, std::span<const int> tokens) const;
     /// The source of a long-pattern view: the cached queries and keys of a layer, and the rows that changes set.
@@ -159,11 +159,11 @@ public:
     /// The rule of a layer's kernel in such a model.
     AttentionRule ruleOf(int layer) const;
     /// Why the model runs its whole text for every token; empty if it continues from a cache or a state.
-    const std::string& whyNoCache() const { return whyNoCache_; }
+    const std::string& noCacheReason() const { return noCacheReason_; }
 
 private:
     void requireSource(const std::vector<int>& source) const; ///< @throws Error as require()
-    void requireTree(const TextInput& input) const;           ///< likewise
+    void requireTree(const TextInput& input) const;           ///< @throws Error as require()
     void writeTree(GpuExecutor& executor, size_t first, const std::vector<int>& parents) const;
     struct Step;      // one compiled plan with its executor
     void runSource(); ///< the encoder, unless the keys of the current source are kept already
@@ -196,19 +196,20 @@ private:
     void requireHooks(const std::vector<std::string>& hooks, size_t tokens) const;
     Step& formedStep(size_t tokens); ///< of formedExecutor()
     void prepareSteps();             ///< works out how a model writes that is not cached
-    /// attn::editedRow() with the keys that the query sees. @param tokens number of tokens
-    std::vector<float> editedRow(const PatternEdit& edit, int query, int tokens) const;
+    /// attn::changedPatternRow() with the keys that the query sees. @param tokens number of tokens
+    std::vector<float> changedPatternRow(const PatternChange& change, int query, int tokens) const;
     /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
     CapturedHook fedValues(std::span<const int> tokens, const std::string& hook);
 
     void changesChanged(bool isOtherSet) override;
-    Input sourceOf(const Intervention& change, bool isContrast, const Input& own,
+    Input sourceOf(const ValueChange& change, bool isContrast, const Input& own,
                    const std::optional<Input>& other) const override;
     CapturedHook originalValues(const Input& input, const std::string& hook) override;
     int64_t rowsOf(int site) const override { return config().hasEncoder() ? queryCount(site) : capacity_; }
     /// The number of rows of an input along an axis of the model.
     int64_t rowsAlong(int axis, const TextInput& input) const;
-    void writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const override;
+    void writePattern(const ChangeInputs& pattern, const PatternChange& change, size_t first,
+                      size_t count) const override;
     struct Steps;
     Steps& currentSteps() const;
 
@@ -217,7 +218,7 @@ private:
     static constexpr int kMostWhole = 4096;
     int64_t capacity_ = 0;
     std::unique_ptr<Memory> memory_;                    ///< of the tokens and the source
-    std::unique_ptr<Steps> steps_, editedSteps_;        ///< without and with edited hooks
+    std::unique_ptr<Steps> steps_, changedSteps_;       ///< without and with edited hooks
     std::unique_ptr<Step> sourceStep_;                  ///< of runSource()
     TextInput typed(std::span<const int> tokens) const; ///< tokens from the first one on, with types and tree
 
@@ -234,7 +235,7 @@ private:
     bool isCached_ = false;          ///< see isCached()
     bool runsAnyLength_ = false;     ///< see attn::runsAnyLength()
     // Of a model that is not cached:
-    std::string whyNoCache_;
+    std::string noCacheReason_;
     bool readsKeys_ = false;   ///< a step forms rows of scores, for all keys that exist
     bool hasPatterns_ = false; ///< formedStep() has run for the current tokens
     std::unique_ptr<Patterns> patterns_;

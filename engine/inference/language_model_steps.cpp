@@ -27,8 +27,8 @@ constexpr int64_t kMostNewest = int64_t{1} << 24;
 } // namespace
 
 void LanguageModel::prepareSteps() {
-    whyNoCache_ = attn::whyNoCache(config(), capacity_);
-    if (!whyNoCache_.empty()) return;
+    noCacheReason_ = attn::noCacheReason(config(), capacity_);
+    if (!noCacheReason_.empty()) return;
     memory_->allocate(sourcesOf(*stepGraph(1).graph, NodeKind::State), capacity_);
     for (size_t layer = 0; layer < config().layers.size(); ++layer) {
         const LayerAttention& attention = config().layers[layer];
@@ -52,7 +52,7 @@ std::unique_ptr<LanguageModel::Step> LanguageModel::makeStep(int64_t queries, in
 int64_t LanguageModel::bucketFor(size_t tokens) const {
     if (tokens <= 1) return 1;
     // Patterns that changes set are formed for all tokens of the cache.
-    const bool formsPatterns = !isBypassed() && !hookEdits().patterns().empty();
+    const bool formsPatterns = !isBypassed() && !hookChanges().patterns().empty();
     const int64_t rows = cacheRows(), formed = kPrefillBuckets[rows > kFormedKeys ? 0 : 1];
     const int64_t most = std::min(rows, formsPatterns ? formed : kPrefillBuckets.back());
     for (int64_t bucket : kPrefillBuckets)
@@ -61,8 +61,8 @@ int64_t LanguageModel::bucketFor(size_t tokens) const {
 }
 
 int64_t LanguageModel::keysFor(size_t tokens) const {
-    const bool editsPatterns = !isBypassed() && !hookEdits().patterns().empty();
-    if (!readsKeys_ && !editsPatterns) return capacity_;
+    const bool changesPatterns = !isBypassed() && !hookChanges().patterns().empty();
+    if (!readsKeys_ && !changesPatterns) return capacity_;
     int64_t keys = kLeastKeys;
     while (keys < static_cast<int64_t>(tokens)) keys *= kMoreKeys;
     return std::min(keys, capacity_);
@@ -72,7 +72,7 @@ void LanguageModel::runSource() {
     if (memory_->keepsSource()) return;
     const int64_t rows = wholeRows(sides_.source.size());
     if (!sourceStep_ || sourceStep_->source != rows) {
-        const ModelGraph graph = buildSource(config(), {.source = rows, .edited = editedHooks()}, sourceCapacity_);
+        const ModelGraph graph = buildSource(config(), {.source = rows, .changed = changedHooks()}, sourceCapacity_);
         sourceStep_ = std::make_unique<Step>();
         sourceStep_->source = rows;
         const std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
@@ -80,7 +80,7 @@ void LanguageModel::runSource() {
     }
     writeSource(*sourceStep_->executor, sides_.source);
     writeGates(*sourceStep_->executor);
-    writeEdits(*sourceStep_->executor, 0, {});
+    writeChanges(*sourceStep_->executor, 0, {});
     sourceStep_->executor->run({});
     memory_->keepSource(true);
 }

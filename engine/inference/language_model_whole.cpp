@@ -1,6 +1,6 @@
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
-#include "engine/inference/edit_inputs.h"
+#include "engine/inference/change_inputs.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/step_plan.h"
 #include "engine/runtime/dense_result.h"
@@ -78,7 +78,7 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
     }
     writeTree(executor, 0, input.parents());
     writeGates(executor);
-    writeEdits(executor, 0, config().hasEncoder() ? std::optional<size_t>() : tokens.size());
+    writeChanges(executor, 0, config().hasEncoder() ? std::optional<size_t>() : tokens.size());
 }
 
 void LanguageModel::writeSource(GpuExecutor& executor, std::span<const int> tokens) const {
@@ -98,12 +98,12 @@ ModelGraph LanguageModel::wholeGraph(int64_t rows, int64_t source, const WholeBu
                                          groupDigits(kMostWhole), groupDigits(static_cast<size_t>(rows))),
                      .where = info_.name,
                      .hint = "shorten the text"});
-    std::set<std::string> edited = build.edited;
-    edited.merge(editedHooks());
+    std::set<std::string> changed = build.changed;
+    changed.merge(changedHooks());
     return buildDecoder(config(), {.queries = runsAnyLength_ ? rows : capacity_,
                                    .source = source,
                                    .isFormed = build.isFormed,
-                                   .edited = std::move(edited)});
+                                   .changed = std::move(changed)});
 }
 
 ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build) const {
@@ -156,13 +156,13 @@ LanguageModel::Step& LanguageModel::formedStep(size_t tokens) {
     auto& step = currentSteps().whole;
     if (step && step->queries == wholeRows(tokens) && step->source == wholeRows(sides_.source.size())) return *step;
     std::set<std::string> probes;
-    const std::set<std::string> edited = editedHooks();
+    const std::set<std::string> changed = changedHooks();
     for (int site = 0; site < info_.siteCount() && options_.inspects; ++site) {
         const std::string pattern = info_.site(site).hook("pattern");
         // If there are factors, they are enough, and nothing grows with the square of the context. They do not
         // contain rows that changes set.
         const std::array factors{pattern + "_queries", pattern + "_keys"};
-        if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() && !edited.contains(pattern))
+        if (std::ranges::find(info_.hooks, factors[0]) != info_.hooks.end() && !changed.contains(pattern))
             probes.insert(factors.begin(), factors.end());
         else
             probes.insert(pattern);

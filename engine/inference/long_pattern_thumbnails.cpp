@@ -139,23 +139,23 @@ void LongPatternThumbnails::draw(const Group& group, const LensBand& band, int f
         for (int row = 0; row < band.rows(); ++row)
             std::copy_n(drawn.begin() + static_cast<std::ptrdiff_t>((int64_t{head} * size_ + row) * stride), pixels,
                         tileOf(group, head).values.begin() + static_cast<std::ptrdiff_t>(firstRow + row) * pixels);
-    if (!layers_[group.layer].byHand) return;
+    if (!layers_[group.layer].changedRows) return;
     for (int head = 0; head < group.heads; ++head)
         for (int row = 0; row < band.rows(); ++row) {
             const int queries = std::min(1 << band.rowLevel, band.rowCount - (row << band.rowLevel));
-            drawByHand(group, head, band.firstRow + (row << band.rowLevel) * std::max(band.rowStep, 1), queries,
-                       firstRow + row);
+            drawChanged(group, head, band.firstRow + (row << band.rowLevel) * std::max(band.rowStep, 1), queries,
+                        firstRow + row);
         }
 }
 
 /// Draws a row of pixels of one head again if a change sets rows in it. Other rows are the head's own.
-void LongPatternThumbnails::drawByHand(const Group& group, int head, int firstQuery, int queries, int row) {
-    const auto byHand = [&](int query) { return layers_[group.layer].byHand(group.firstHead + head, query); };
+void LongPatternThumbnails::drawChanged(const Group& group, int head, int firstQuery, int queries, int row) {
+    const auto changedRows = [&](int query) { return layers_[group.layer].changedRows(group.firstHead + head, query); };
     PatternTile& tile = tileOf(group, head);
     PooledRow pooled({.count = tile.columns, .level = level_, .tokens = tokens_, .hidesFirst = hidesFirst_});
     int set = 0;
     for (int query = firstQuery; query < firstQuery + queries; ++query)
-        if (const auto weights = byHand(query); !weights.empty()) {
+        if (const auto weights = changedRows(query); !weights.empty()) {
             pooled.add(weights);
             ++set;
         }
@@ -165,7 +165,7 @@ void LongPatternThumbnails::drawByHand(const Group& group, int head, int firstQu
         const int count = std::min(size_, queries - at);
         const std::span<const float> drawn = run(group, {.firstRow = firstQuery + at, .rowCount = count});
         for (int own = 0; own < count; ++own)
-            if (byHand(firstQuery + at + own).empty())
+            if (changedRows(firstQuery + at + own).empty())
                 pooled.addPooled(drawn.subspan(static_cast<size_t>(head * size_ + own) * stride));
     }
     std::ranges::copy(pooled.values(), tile.values.begin() + static_cast<std::ptrdiff_t>(row) * tile.columns);

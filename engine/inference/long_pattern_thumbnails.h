@@ -35,7 +35,7 @@ private:
     std::span<const float> run(const Group& group, LensBand band);
     PatternTile& tileOf(const Group& group, int head); ///< @param head index in the group
     void draw(const Group& group, const LensBand& band, int firstRow);
-    void drawByHand(const Group& group, int head, int firstQuery, int queries, int row);
+    void drawChanged(const Group& group, int head, int firstQuery, int queries, int row);
     bool drawBand();
 
     Device& device_;

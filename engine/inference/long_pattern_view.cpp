@@ -259,7 +259,7 @@ void LongPatternView::drawCoarse() {
     executor.run(params(rows, 0));
     draw(executor, band, static_cast<int>(known), band.columns);
     for (int64_t row = 0; row < rows; ++row)
-        if (const auto weights = byHand(view.head, first + row * cells); !weights.empty()) {
+        if (const auto weights = changedRows(view.head, first + row * cells); !weights.empty()) {
             PooledRow pooled(pixelsOf(view.column, view.columns, view.level, view.pooling));
             pooled.add(weights);
             writePixelRow(known + row, pooled.values());
@@ -302,12 +302,12 @@ bool LongPatternView::drawBand() {
         std::clamp<int64_t>(fitting, 1, std::clamp<int64_t>(kQueriesOfBand / cells, 1, kPixelRowsOfBand));
     pixelRows = std::min<int64_t>({pixelRows, view.rows - nextRow_, (tokens_ - firstQuery + cells - 1) / cells});
     int64_t unsetRows = 0; // rows before the first one that changes set
-    while (unsetRows < pixelRows && !isByHandIn(nextRow_ + unsetRows)) ++unsetRows;
+    while (unsetRows < pixelRows && !isChangedIn(nextRow_ + unsetRows)) ++unsetRows;
     const int64_t queries = std::min(unsetRows * cells, tokens_ - firstQuery);
     if (unsetRows > 0)
         drawOwn(queries);
     else
-        drawByHand(nextRow_);
+        drawChanged(nextRow_);
     pixelRows = std::max<int64_t>(unsetRows, 1);
     std::fill_n(picture_.isExact.begin() + nextRow_, pixelRows, uint8_t{1});
     nextRow_ += static_cast<int>(pixelRows);
@@ -340,17 +340,17 @@ void LongPatternView::drawOwn(int64_t queries) {
 
 // Rows that changes set -----------------------------------------------------------------------------------------------
 
-std::vector<float> LongPatternView::byHand(int head, int64_t query) const {
-    return source_.byHand ? source_.byHand(head, query) : std::vector<float>{};
+std::vector<float> LongPatternView::changedRows(int head, int64_t query) const {
+    return source_.changedRows ? source_.changedRows(head, query) : std::vector<float>{};
 }
 
 /// Whether a row of pixels covers a query whose row a change sets.
-bool LongPatternView::isByHandIn(int64_t pixelRow) const {
-    if (!source_.byHand) return false;
+bool LongPatternView::isChangedIn(int64_t pixelRow) const {
+    if (!source_.changedRows) return false;
     const LongPatternRegion& view = picture_.view;
     const int64_t first = (view.row + pixelRow) << view.level;
     for (int64_t query = first; query < std::min(first + (int64_t{1} << view.level), tokens_); ++query)
-        if (!byHand(view.head, query).empty()) return true;
+        if (!changedRows(view.head, query).empty()) return true;
     return false;
 }
 
@@ -364,12 +364,12 @@ PooledRow::Pixels LongPatternView::pixelsOf(int64_t firstPixel, int64_t count, i
 }
 
 /// Draws a row of pixels query by query. Rows that no change sets are the head's own.
-void LongPatternView::drawByHand(int64_t pixelRow) {
+void LongPatternView::drawChanged(int64_t pixelRow) {
     const LongPatternRegion view = picture_.view;
     const int64_t first = (view.row + pixelRow) << view.level;
     PooledRow pooled(pixelsOf(view.column, view.columns, view.level, view.pooling));
     for (int64_t query = first; query < std::min(first + (int64_t{1} << view.level), tokens_); ++query)
-        if (const auto weights = byHand(view.head, query); !weights.empty())
+        if (const auto weights = changedRows(view.head, query); !weights.empty())
             pooled.add(weights);
         else
             pooled.addPooled(pixelsOfRow(view.head, query, view.level, view.column, view.columns, view.pooling));
@@ -400,7 +400,7 @@ std::vector<float> LongPatternView::pixelsOfRow(int head, int64_t query, int lev
         throw Error({.what = fmt::format("there is no row {} of head {} at level {}", query, head, level),
                      .where = "long-pattern view",
                      .hint = fmt::format("rows are 0 to {}, heads 0 to {}", tokens_ - 1, source_.heads - 1)});
-    if (const std::vector<float> weights = byHand(head, query); !weights.empty()) {
+    if (const std::vector<float> weights = changedRows(head, query); !weights.empty()) {
         PooledRow pooled(pixelsOf(firstPixel, count, level, pooling));
         pooled.add(weights);
         return pooled.values();

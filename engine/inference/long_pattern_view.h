@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/inference/rows_by_hand.h"
+#include "engine/inference/changed_rows.h"
 #include "engine/ops/lens.h"
 #include "engine/runtime/device_picture.h"
 
@@ -22,8 +22,8 @@ struct LongPatternSource {
     int64_t heads = 1, groups = 1, width = 1;
     bool hasLiveRows = false; ///< only StepScalar::KeyLength rows are in use
     std::string statePrefix =
-        "long_pattern"; ///< prefix of the view's states in the store; must differ between concurrent views
-    RowsByHand byHand;  ///< rows that changes set; null: none. Needs a causal rule
+        "long_pattern";      ///< prefix of the view's states in the store; must differ between concurrent views
+    ChangedRows changedRows; ///< rows that changes set; null: none. Needs a causal rule
 };
 
 /// The part of a pattern to draw, and its resolution.
@@ -101,10 +101,10 @@ private:
     void drawCoarse();
     bool drawBand();
     void drawOwn(int64_t queries);
-    std::vector<float> byHand(int head, int64_t query) const;
-    bool isByHandIn(int64_t pixelRow) const;
+    std::vector<float> changedRows(int head, int64_t query) const;
+    bool isChangedIn(int64_t pixelRow) const;
     PooledRow::Pixels pixelsOf(int64_t firstPixel, int64_t count, int level, Pooling pooling) const;
-    void drawByHand(int64_t pixelRow);
+    void drawChanged(int64_t pixelRow);
     void writePixelRow(int64_t pixelRow, std::span<const float> pixels);
     void computeRowStatistics(int head, int64_t first, int64_t end);
     void draw(GpuExecutor& executor, const LensBand& band, int firstPixelRow, int columns);

@@ -21,13 +21,13 @@ std::optional<int> siteNamed(const ModelStructure& structure, const std::string&
 std::string outputHook(const Site& site);
 
 /// The same as for a model of which nothing is known, with the labels of its sites: "Cross L0 H1 removed".
-std::string describe(const Intervention& intervention, const ModelStructure& structure);
+std::string describe(const ValueChange& valueChange, const ModelStructure& structure);
 /// The text of a change in a list: "layer 2 removed". @param change from changesOf()
-std::string describe(std::span<const Intervention> change, const ModelStructure& structure);
-std::string describe(const PatternEdit& edit, const ModelStructure& structure);
+std::string describe(std::span<const ValueChange> change, const ModelStructure& structure);
+std::string describe(const PatternChange& change, const ModelStructure& structure);
 
 /// Whether a change takes away from all that a head adds, as takesFromHead() says for a numbered site.
-bool takesFromHead(const Intervention& intervention, const Site& site, int head);
+bool takesFromHead(const ValueChange& valueChange, const Site& site, int head);
 /// The share of a head's output that its gate and such changes leave: 0 for a removed head.
 float keptShare(const Changes& changes, const ModelStructure& structure, int site, int head);
 

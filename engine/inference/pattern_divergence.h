@@ -14,7 +14,7 @@ double jensenShannonBits(std::span<const double> p, std::span<const double> q);
 
 /// The mean divergence of the rows of two patterns, in bits. Rows are scaled to sum to 1, because pooled rows and rows
 /// without some of their keys do not; a row without any weight counts as equal to every other.
-/// @param rows [rows of a] the matching row of `b`; -1 leaves the row out  @param columns likewise
+/// @param rows [rows of a] the matching row of `b`; -1 leaves the row out  @param columns the same for columns
 double patternDivergence(const PatternTile& a, const PatternTile& b, std::span<const int> rows,
                          std::span<const int> columns);
 /// The divergence of one head on two pictures. None: a pattern is missing, or the tokens of both are not of the same

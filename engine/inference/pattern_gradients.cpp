@@ -37,7 +37,7 @@ Source sourceOf(Graph& graph, const NodeRange& block, size_t layer) {
     const auto probe = graph.probes().find(attentionHook(layer, "pattern"));
     if (probe == graph.probes().end()) return {};
     const Tensor probed = probe->second.tensor;
-    if (probed.shape().rank() == 4 || graph.isEdited(probe->first))
+    if (probed.shape().rank() == 4 || graph.isChanged(probe->first))
         return {.watched = probed, .values = {}, .isOne = false};
     // The probe is a view without the axis of sequences; the layer reads the tensor behind it.
     const Node& view = graph.node(probed.node);

@@ -74,8 +74,8 @@ struct HeadProfile {
     };
     /// The largest cells of queries that see more than themselves, in falling order. Empty until all rows are counted.
     std::vector<Cell> largest;
-    float exactRows = 1;   ///< share of the rows counted so far
-    bool isByHand = false; ///< a change sets the pattern
+    float exactRows = 1;            ///< share of the rows counted so far
+    bool hasChangedPattern = false; ///< a change sets the pattern
 };
 
 /// Attention weights from the newest token to every key, for all heads.

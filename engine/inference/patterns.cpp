@@ -55,7 +55,7 @@ NewestRows Patterns::newestRows() const {
     for (int site = 0; site < rows.sites && !model_.tokens().empty(); ++site)
         rows.keys = std::max(rows.keys, model_.keyCount(site));
     const int keys = rows.keys;
-    const GpuExecutor* step = model_.whyNoCache().empty() ? model_.newestExecutor() : nullptr;
+    const GpuExecutor* step = model_.noCacheReason().empty() ? model_.newestExecutor() : nullptr;
     if (!step && model_.isCached()) return {.sites = rows.sites, .heads = rows.heads};
     /// The newest row of a head in the step that formed it, of [H,1,S]; empty if the site has no pattern.
     const auto newestOf = [&](int site, int head) -> std::span<const float> {
@@ -87,8 +87,8 @@ DevicePattern Patterns::onDevice(const PatternRequest&) {
                  .hint = "open the model in attention-lab"});
 }
 
-bool Patterns::isByHand(int site, int head) const {
-    return !model_.isBypassed() && model_.hookEdits().patterns().contains({site, head});
+bool Patterns::hasChangedPattern(int site, int head) const {
+    return !model_.isBypassed() && model_.hookChanges().patterns().contains({site, head});
 }
 
 PatternRequest Patterns::bounded(PatternRequest view) const {

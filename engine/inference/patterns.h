@@ -41,8 +41,8 @@ public:
     /// Continues the views that were started since the tokens changed for about this time, the tile first.
     /// @return whether a view is still incomplete
     virtual bool refine(double milliseconds);
-    virtual std::optional<PatternTile> refinedTile() const { return {}; } ///< no value if beginTile() was exact
-    virtual std::optional<PatternGrid> refinedGrid() const { return {}; } ///< no value if beginGrid() was exact
+    virtual std::optional<PatternTile> refinedTile() const { return {}; } ///< none if beginTile() was exact
+    virtual std::optional<PatternGrid> refinedGrid() const { return {}; } ///< none if beginGrid() was exact
     virtual std::optional<HeadProfile> refinedProfile() const { return {}; }
     /// The attention weight of a cell. @return NaN if the site forms no pattern
     virtual float weight(const CellRequest& cell);
@@ -62,7 +62,7 @@ protected:
     PatternTile emptyTile(const PatternRequest& view, int rows, int columns) const;
     /// The row of a query, if it can be formed again. @return empty if it cannot
     virtual std::vector<float> formedRow(int site, int head, int query) const;
-    bool isByHand(int site, int head) const; ///< whether a change that is not bypassed sets the head's pattern
+    bool hasChangedPattern(int site, int head) const; ///< whether a change that is not bypassed sets the head's pattern
 
     LanguageModel& model_;
 };

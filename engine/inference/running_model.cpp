@@ -1,8 +1,8 @@
 #include "engine/inference/running_model.h"
 
 #include "engine/core/error.h"
-#include "engine/inference/edit_inputs.h"
-#include "engine/inference/intervention_rows.h"
+#include "engine/inference/change_inputs.h"
+#include "engine/inference/value_change_rows.h"
 #include "engine/models/decoder.h"
 #include "engine/models/parameter_source.h"
 #include "engine/runtime/dense_result.h"
@@ -109,54 +109,55 @@ void RunningModel::setGate(int site, int head, float gate) {
                 gates_[static_cast<size_t>(s * info_.heads + h)] = gate;
 }
 
-void RunningModel::bypassEdits(bool isBypassed) {
+void RunningModel::bypassChanges(bool isBypassed) {
     if (std::exchange(isBypassed_, isBypassed) != isBypassed) changesChanged(false);
 }
 
-bool RunningModel::isEdited() const {
-    return !edits_.empty() || std::ranges::any_of(gates_, [](float gate) { return gate != 1; });
+bool RunningModel::isChanged() const {
+    return !hookChanges_.empty() || std::ranges::any_of(gates_, [](float gate) { return gate != 1; });
 }
 
-std::set<std::string> RunningModel::editedHooks() const {
+std::set<std::string> RunningModel::changedHooks() const {
     if (isBypassed_) return {};
-    std::set<std::string> names = edits_.hooks();
-    for (const int site : edits_.patternLayers()) {
+    std::set<std::string> names = hookChanges_.hooks();
+    for (const int site : hookChanges_.patternLayers()) {
         names.insert(info_.site(site).hook("pattern"));
         names.insert(info_.site(site).hook("z")); // applies the gates
     }
     return names;
 }
 
-void RunningModel::setHookEdits(HookEdits edits) {
-    const bool isOtherSet = edits.hooks() != edits_.hooks() || edits.patternLayers() != edits_.patternLayers();
-    edits_ = std::move(edits);
+void RunningModel::setHookChanges(HookChanges hookChanges) {
+    const bool isOtherSet =
+        hookChanges.hooks() != hookChanges_.hooks() || hookChanges.patternLayers() != hookChanges_.patternLayers();
+    hookChanges_ = std::move(hookChanges);
     changesChanged(isOtherSet);
 }
 
-void RunningModel::setEdits(const Changes& changes, const Input& own, const std::optional<Input>& other) {
-    setHookEdits(converted(changes, own, other));
+void RunningModel::applyChanges(const Changes& changes, const Input& own, const std::optional<Input>& other) {
+    setHookChanges(converted(changes, own, other));
 }
 
 void RunningModel::setChanges(const Changes& changes, const Input& own, const std::optional<Input>& other) {
     for (const auto& [at, gate] : changes.gates) info_.requireHead(at.first, at.second);
-    setEdits(changes, own, other);
+    applyChanges(changes, own, other);
     setGate(-1, -1, 1);
     for (const auto& [at, gate] : changes.gates) setGate(at.first, at.second, gate);
 }
 
-HookEdits RunningModel::converted(const Changes& changes, const Input& own, const std::optional<Input>& other) {
-    HookEdits result;
-    if (changes.interventions.empty() && changes.patterns.empty()) return result;
+HookChanges RunningModel::converted(const Changes& changes, const Input& own, const std::optional<Input>& other) {
+    HookChanges result;
+    if (changes.valueChanges.empty() && changes.patterns.empty()) return result;
     const ModelGraph all = listing();
-    for (Intervention change : changes.interventions) {
+    for (ValueChange change : changes.valueChanges) {
         const HookShape shape = editableShape(*all.graph, change, info_.name);
-        const bool isSteered = change.kind == Intervention::Kind::Steer;
+        const bool isSteered = change.kind == ValueChange::Kind::Steer;
         // Steering adds the last token of a text, in which the others end, but the mean of a picture's tokens.
         const bool addsMean = isSteered && info_.readsPictures();
         for (int* position : {&change.position, &change.textPosition}) *position = rowOf(change.hook, *position);
         result.declare(change.hook, shape.heads, shape.width);
         std::optional<CapturedHook> values, contrast;
-        if (change.kind != Intervention::Kind::Zero) {
+        if (change.kind != ValueChange::Kind::Zero) {
             values = valuesOf(sourceOf(change, false, own, other), change.hook);
             if (addsMean && change.textPosition < 0) values = meanOf(*values);
         }
@@ -167,7 +168,7 @@ HookEdits RunningModel::converted(const Changes& changes, const Input& own, cons
         if (auto rows = attn::rowsOf(change, shape, values ? &*values : nullptr, contrast ? &*contrast : nullptr))
             result.add(change.hook, std::move(*rows));
     }
-    for (const PatternEdit& change : changes.patterns) {
+    for (const PatternChange& change : changes.patterns) {
         info_.requireHead(change.site, change.head);
         if (!all.graph->probes().contains(info_.site(change.site).hook("pattern")))
             throw Error(
@@ -247,22 +248,22 @@ void RunningModel::writeGates(GpuExecutor& executor) const {
     }
 }
 
-void RunningModel::writeEdits(GpuExecutor& executor, size_t first, std::optional<size_t> count) const {
+void RunningModel::writeChanges(GpuExecutor& executor, size_t first, std::optional<size_t> count) const {
     if (isBypassed_) return;
-    for (const std::string& hook : edits_.hooks())
-        if (const auto inputs = editInputs(executor, hook)) // without logits, the last layer only fills its cache
-            edits_.write(hook, first, count.value_or(static_cast<size_t>(inputs->shape[0])), inputs->stride(),
-                         inputs->kept, inputs->added);
-    for (const int site : edits_.patternLayers()) {
+    for (const std::string& hook : hookChanges_.hooks())
+        if (const auto inputs = changeInputs(executor, hook)) // without logits, the last layer only fills its cache
+            hookChanges_.write(hook, first, count.value_or(static_cast<size_t>(inputs->shape[0])), inputs->stride(),
+                               inputs->kept, inputs->added);
+    for (const int site : hookChanges_.patternLayers()) {
         const size_t rows = count.value_or(static_cast<size_t>(rowsOf(site)));
         writeGatesOfFormed(executor, info_.site(site), rows,
                            std::span(gates_).subspan(static_cast<size_t>(site * info_.heads),
                                                      static_cast<size_t>(info_.site(site).heads)));
-        const auto pattern = editInputs(executor, info_.site(site).hook("pattern"));
+        const auto pattern = changeInputs(executor, info_.site(site).hook("pattern"));
         if (!pattern) continue;
         pattern->keepAll();
-        for (const auto& [at, edit] : edits_.patterns())
-            if (at.first == site) writePattern(*pattern, edit, first, rows);
+        for (const auto& [at, change] : hookChanges_.patterns())
+            if (at.first == site) writePattern(*pattern, change, first, rows);
     }
 }
 

@@ -3,7 +3,7 @@
 #include "engine/core/storage.h"
 #include "engine/inference/changes.h"
 #include "engine/inference/graph_sources.h"
-#include "engine/inference/hook_edits.h"
+#include "engine/inference/hook_changes.h"
 #include "engine/inference/hooks.h"
 #include "engine/inference/input.h"
 #include "engine/inference/load_parameters.h"
@@ -23,14 +23,14 @@
 namespace attn {
 
 class ParameterSource;
-struct EditInputs;
+struct ChangeInputs;
 
 /// The purpose of a graph over a whole input.
 struct WholeBuild {
-    std::set<std::string> edited{}; ///< hooks that can be changed, besides those that changes already do
-    bool mayTrain = false;          ///< keeps the values that gradients need
-    bool readsAllLayers = false;    ///< whether to build ModelGraph::stages
-    bool isFormed = false;          ///< see AttentionSite::isFormed
+    std::set<std::string> changed{}; ///< hooks that can be changed, besides those that changes already do
+    bool needsGradients = false;     ///< keeps the values that gradients need
+    bool readsAllLayers = false;     ///< whether to build ModelGraph::stages
+    bool isFormed = false;           ///< see AttentionSite::isFormed
 };
 
 /// The values that a run is asked for.
@@ -80,16 +80,16 @@ public:
     /// @throws Error naming the change that does not fit the model; the former changes then stay
     void setChanges(const Changes& changes, const Input& own, const std::optional<Input>& other = {});
     /// setChanges() for all changes but gates.
-    void setEdits(const Changes& changes, const Input& own, const std::optional<Input>& other = {});
+    void applyChanges(const Changes& changes, const Input& own, const std::optional<Input>& other = {});
     /// Sets changes that are already converted to numbers.
-    void setHookEdits(HookEdits edits);
-    const HookEdits& hookEdits() const { return edits_; }
+    void setHookChanges(HookChanges hookChanges);
+    const HookChanges& hookChanges() const { return hookChanges_; }
     void setGate(int site, int head, float gate);              ///< negative: all; from the next run on
     const std::vector<float>& gates() const { return gates_; } ///< [sites, ModelInfo::heads]
-    void bypassEdits(bool isBypassed);                         ///< turns gates and edits off while true
+    void bypassChanges(bool isBypassed);                       ///< turns gates and other changes off while true
     bool isBypassed() const { return isBypassed_; }
-    bool isEdited() const;                     ///< a gate is not 1 or a hook is edited
-    std::set<std::string> editedHooks() const; ///< hooks that current runs can change
+    bool isChanged() const;                     ///< a gate is not 1 or a hook is changed
+    std::set<std::string> changedHooks() const; ///< hooks that current runs can change
 
     // Runs on whole inputs.
 
@@ -104,7 +104,7 @@ public:
     std::unique_ptr<GpuExecutor> executorOf(const ModelGraph& graph, const std::map<std::string, Tensor>& outputs,
                                             const std::set<std::string>& probes = {},
                                             const GpuExecutorOptions& options = {});
-    /// Writes an input, gates and edits for a run of a graph from wholeGraph().
+    /// Writes an input, gates and other changes for a run of a graph from wholeGraph().
     virtual void writeWhole(GpuExecutor& executor, const Input& input) const = 0;
     /// The logits of the readout: of the token after the text, or of the classes of a whole text or a picture.
     /// @return empty if cancelled, or if the model answers with neither  @throws Error as require()
@@ -149,9 +149,9 @@ protected:
     void load(const ParameterSource& source, const Progress& progress);
     /// Writes the gates of all sites that the run reaches.
     void writeGates(GpuExecutor& executor) const;
-    /// Writes the edits of a run. @param first row of the stream that the run begins with
+    /// Writes the changes of a run. @param first row of the stream that the run begins with
     /// @param count number of rows; none: all rows of each site
-    void writeEdits(GpuExecutor& executor, size_t first, std::optional<size_t> count) const;
+    void writeChanges(GpuExecutor& executor, size_t first, std::optional<size_t> count) const;
     void forgetOriginalValues() { known_.clear(); }
 
     /// Called when patterns may differ from those before. @param isOtherSet whether other hooks are changed than before
@@ -159,13 +159,14 @@ protected:
     /// The row of a token in a hook. @param token negative: all
     virtual int rowOf(const std::string& hook, int token) const;
     /// The input whose original run gives the values of a change. @param isContrast those to subtract
-    virtual Input sourceOf(const Intervention& change, bool isContrast, const Input& own,
+    virtual Input sourceOf(const ValueChange& change, bool isContrast, const Input& own,
                            const std::optional<Input>& other) const = 0;
     /// The values of a hook in the original run.
     virtual CapturedHook originalValues(const Input& input, const std::string& hook) = 0;
     virtual int64_t rowsOf(int site) const = 0; ///< rows of a site's stream
-    /// Writes the rows that a change sets in a pattern. @param first, count as for writeEdits()
-    virtual void writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const = 0;
+    /// Writes the rows that a change sets in a pattern. @param first, count as for writeChanges()
+    virtual void writePattern(const ChangeInputs& pattern, const PatternChange& change, size_t first,
+                              size_t count) const = 0;
 
     ModelInfo info_;
     DeviceChoice deviceChoice_;
@@ -175,11 +176,11 @@ protected:
 private:
     /// @return copies, because kept values may be removed
     CapturedHook valuesOf(const Input& input, const std::string& hook);
-    HookEdits converted(const Changes& changes, const Input& own, const std::optional<Input>& other);
+    HookChanges converted(const Changes& changes, const Input& own, const std::optional<Input>& other);
 
     std::unique_ptr<ParameterCopy> copy_; ///< made for the first parameters that lie on a device
     std::vector<float> gates_;
-    HookEdits edits_;
+    HookChanges hookChanges_;
     bool isBypassed_ = false;
     struct Known {
         Input input;

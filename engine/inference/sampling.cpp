@@ -36,7 +36,7 @@ std::vector<Candidate> distribution(std::span<const float> logits, const Samplin
     if (!sampling.greedy && !(sampling.temperature > 0))
         throw Error({.what = fmt::format("temperature {} must be above 0", sampling.temperature),
                      .where = "sampling",
-                     .hint = "use greedy for the most likely token"});
+                     .hint = "use greedy for the most probable token"});
 
     std::vector<float> adjusted = penalised(logits, sampling.repetitionPenalty, seen);
     limits.apply(std::span(adjusted));
@@ -93,11 +93,11 @@ std::span<const Param> samplingParams() {
     static constexpr std::array kParams{
         Param{"temperature", "Temperature", "Below 1 sharpens the distribution, above 1 flattens it", Param::Kind::Real,
               0.05, 3, 0.05, 1},
-        Param{"top_k", "Top-k", "Draw only from the k most likely tokens; 0 means all", Param::Kind::Integer, 0, 200, 1,
-              0},
+        Param{"top_k", "Top-k", "Draw only from the k most probable tokens; 0 means all", Param::Kind::Integer, 0, 200,
+              1, 0},
         Param{"top_p", "Top-p", "Draw only from the smallest set whose probabilities reach p", Param::Kind::Real, 0.05,
               1, 0.01, 1},
-        Param{"min_p", "Min-p", "Drop tokens less likely than this fraction of the most likely token",
+        Param{"min_p", "Min-p", "Drop tokens less probable than this fraction of the most probable token",
               Param::Kind::Real, 0, 1, 0.01, 0},
         Param{"repetition_penalty", "Repetition penalty", "Above 1 makes tokens that already occurred less likely",
               Param::Kind::Real, 1, 2, 0.01, 1},

@@ -11,7 +11,7 @@ namespace attn {
 
 /// How the next token is drawn from the logits. Order: repetition penalty, temperature, top-k, top-p, min-p.
 struct Sampling {
-    bool greedy = true;       ///< take the most likely token; only the penalty of the other fields applies then
+    bool greedy = true;       ///< take the most probable token; only the penalty of the other fields applies then
     float temperature = 1.0f; ///< > 0
     int topK = 0;             ///< 0: all tokens
     float topP = 1.0f; ///< keep the smallest set whose mass reaches topP (Holtzman et al. 2020, arXiv:1904.09751)

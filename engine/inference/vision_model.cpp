@@ -96,10 +96,10 @@ Tensor VisionModel::linearReadout(Tensor stream, Tensor) const {
 }
 
 ModelGraph VisionModel::graphOf(const WholeBuild& build) const {
-    std::set<std::string> edited = build.edited;
-    edited.merge(editedHooks());
-    return buildVisionEncoder(config(), {.mayTrain = build.mayTrain,
-                                         .edited = std::move(edited),
+    std::set<std::string> changed = build.changed;
+    changed.merge(changedHooks());
+    return buildVisionEncoder(config(), {.needsGradients = build.needsGradients,
+                                         .changed = std::move(changed),
                                          .readsAllLayers = build.readsAllLayers,
                                          .isFormed = build.isFormed});
 }
@@ -120,7 +120,7 @@ void VisionModel::writeWhole(GpuExecutor& executor, const Input& input) const {
     writeRows(input.patches(), {config().grid().area(), config().patchValues()},
               [&](const auto& fill) { fill(0, patches); });
     writeGates(executor);
-    writeEdits(executor, 0, {});
+    writeChanges(executor, 0, {});
 }
 
 bool VisionModel::run(GpuExecutor& executor, const Input& picture, const Cancelled& isCancelled) {

@@ -75,7 +75,7 @@ private:
         std::unique_ptr<GpuExecutor> classifier;
         std::map<std::set<std::string>, std::unique_ptr<GpuExecutor>> capturers; ///< by captured hooks
     };
-    Runs& runs() { return editedHooks().empty() ? plain_ : edited_; }
+    Runs& runs() { return changedHooks().empty() ? plain_ : changed_; }
     std::unique_ptr<GpuExecutor> makeExecutor(const std::set<std::string>& probes);
     bool run(GpuExecutor& executor, const Input& picture, const Cancelled& isCancelled);
     ModelGraph graphOf(const WholeBuild& build) const;
@@ -83,15 +83,16 @@ private:
     void changesChanged(bool isOtherSet) override;
     /// The rows of a hook may be in the order of windows.
     int rowOf(const std::string& hook, int token) const override;
-    Input sourceOf(const Intervention& change, bool isContrast, const Input& own,
+    Input sourceOf(const ValueChange& change, bool isContrast, const Input& own,
                    const std::optional<Input>& other) const override;
     CapturedHook originalValues(const Input& input, const std::string& hook) override;
     int64_t rowsOf(int site) const override { return config().tokensOf(site); }
     /// @param pattern [H,T,T], or with windows [windows,H,places,places]
-    void writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const override;
+    void writePattern(const ChangeInputs& pattern, const PatternChange& change, size_t first,
+                      size_t count) const override;
 
     std::unique_ptr<VisionSource> source_;
-    Runs plain_, edited_;
+    Runs plain_, changed_;
 };
 
 /// A model that must read pictures. @throws Error if it does not

@@ -36,7 +36,7 @@ BlockFlow BlockBuilder::blockFlow(size_t layer, Slot slot, const std::string& we
             .epsilon = settings_.normEpsilon,
             .layer = static_cast<int64_t>(layer),
             .hasBias = settings_.feedForward.bias,
-            .mayTrain = settings_.mayTrain,
+            .needsGradients = settings_.needsGradients,
             .parameters = named(layer, slot) ? partTensors.parameters : ownParameters_,
             .recomputed = &partTensors.recomputed};
 }

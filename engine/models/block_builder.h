@@ -26,7 +26,7 @@ struct BlockSettings {
     FeedForwardSpec feedForward;
     std::span<const LayerAttention> layers; ///< must outlive the builder
     double dropout = 0;                     ///< probability for the outputs of sublayers; for training
-    bool mayTrain = false;                  ///< keeps the values that gradients need
+    bool needsGradients = false;            ///< keeps the values that gradients need
 };
 
 /// Adds the layers of a transformer to a graph.

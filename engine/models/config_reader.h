@@ -32,7 +32,7 @@ public:
     double number(const char* field, double fallback) const;
     bool flag(const char* field, bool fallback) const;
     std::string text(const char* field, const std::string& fallback) const;
-    std::optional<std::string> optionalText(const char* field) const; ///< no value if it is missing or something else
+    std::optional<std::string> optionalText(const char* field) const; ///< none if it is missing or something else
     Activation activation(const char* field, const std::string& fallback) const;
     /// The activation of a name that the field contains.
     Activation activationNamed(const char* field, const std::string& name) const;
@@ -44,7 +44,7 @@ public:
     const nlohmann::json& json() const { return json_; }
 
     bool hasObject(const char* field) const;
-    /// A list of whole numbers; no value if the field is missing or something else.
+    /// A list of whole numbers; none if the field is missing or something else.
     std::optional<std::vector<int64_t>> wholeNumbers(const char* field) const;
     /// A list of texts; empty if the field is missing. @throws Error if it is something else
     std::vector<std::string> texts(const char* field) const;

@@ -30,7 +30,7 @@ public:
                    std::string stack)
         : config_(config), build_(build), stack_(std::move(stack)), result_{.graph = std::move(graph)},
           graph_(*result_.graph), blocks_(graph_, settings()) {
-        makeEditable(graph_, build.edited);
+        makeEditable(graph_, build.changed);
     }
 
     ModelGraph build() {
@@ -311,7 +311,7 @@ private:
                 .feedForward = config_.feedForward,
                 .layers = config_.layers,
                 .dropout = build_.dropout,
-                .mayTrain = !hasCache()};
+                .needsGradients = !hasCache()};
     }
 
     const DecoderConfig& config_;
@@ -430,7 +430,7 @@ bool writesFromCache(const DecoderConfig& config) {
     return runsAnyLength(config) && !runsWhole(config) && !config.hasEncoder();
 }
 
-std::string whyNoCache(const DecoderConfig& config, int64_t context) {
+std::string noCacheReason(const DecoderConfig& config, int64_t context) {
     if (isEncoder(config)) return "in an encoder, every token changes those before it";
     if (config.hasPrefix) return "the tokens of a prompt see one another in both directions";
     if (!predictsTokens(config.readout)) return "the model predicts no tokens";

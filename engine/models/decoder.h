@@ -38,7 +38,7 @@ struct DecoderConfig {
     int64_t tokenTypes = 0;     ///< rows of a table added to the embedding by the type of a token; 0: none
     bool embeddingNorm = false; ///< a norm of that sum
     double embeddingScale = 1;  ///< factor of the token's row in that sum
-    const Part* residual = &kPreNormResidual; ///< likewise
+    const Part* residual = &kPreNormResidual; ///< @throws Error as require()
     TextReadout readout = TextReadout::NextToken;
     /// The names of the classes of a readout, in the order of its logits. A model that fills in masked tokens and has
     /// labels has both readouts: it also tells whether the second of two texts follows the first.
@@ -87,7 +87,7 @@ struct DecoderBuild {
     double dropout = 0;          ///< probability for the embedding and the outputs of sublayers; for training
     bool isTraining = false;     ///< with what only training reads: a readout of classes, and the query stream
     bool recordsQueries = false; ///< keep q for views
-    std::set<std::string> edited{}; ///< hooks that can be changed, by decoder_names::kept and added
+    std::set<std::string> changed{}; ///< hooks that can be changed, by decoder_names::kept and added
 };
 
 /// Names of the graph's inputs and states.
@@ -175,6 +175,6 @@ const AttentionSpec* treeSpec(const DecoderConfig& config);
 bool canHavePrefix(const DecoderConfig& config);
 /// Why a model cannot continue from a cache or a state and runs its whole sequence for every token, in a sentence.
 /// @param context the longest sequence  @return empty if it can
-std::string whyNoCache(const DecoderConfig& config, int64_t context);
+std::string noCacheReason(const DecoderConfig& config, int64_t context);
 
 } // namespace attn

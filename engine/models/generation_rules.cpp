@@ -146,7 +146,7 @@ void readChoice(Fields& fields, GenerationRules& rules, bool isOwnFile) {
     const auto real = [&](const char* field, float& value, double least, double most) {
         value = static_cast<float>(fields.number(field, least, most).value_or(static_cast<double>(value)));
     };
-    // A temperature of 0 stands for the most likely token.
+    // A temperature of 0 stands for the most probable token.
     if (const json* value = fields.find("temperature"); value != nullptr && *value == 0)
         choice.greedy = true;
     else
@@ -203,7 +203,7 @@ std::string GenerationRules::Choice::text() const {
         parts.push_back(fmt::format("{} beams", beams));
         if (lengthPenalty != 1) parts.push_back(fmt::format("length penalty {}", lengthPenalty));
     } else if (greedy) {
-        parts.emplace_back("the most likely token");
+        parts.emplace_back("the most probable token");
     } else {
         parts.push_back(fmt::format("temperature {}", temperature));
         if (topK > 0) parts.push_back(fmt::format("top-k {}", topK));

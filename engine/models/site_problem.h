@@ -8,7 +8,7 @@
 namespace attn {
 
 /// Why a model with an encoder cannot have the composed attention of its sites, as a sentence that begins with the kind
-/// of sites: "encoder", "decoder" or "cross". No value: it can.
+/// of sites: "encoder", "decoder" or "cross". None: it can.
 std::optional<std::string> siteProblem(const DecoderConfig& config);
 
 } // namespace attn

@@ -30,7 +30,7 @@ struct TrainableFamily {
     // Fields of Architecture that it can have.
     bool mayLackBiases = false, mayLackMlps = false, hasKeyValueHeads = false;
     std::vector<std::string_view> positions{"learned"}; ///< values of Architecture::positions
-    /// Rules of its own; null: none. No value: it can have the architecture.
+    /// Rules of its own; null: none. None: it can have the architecture.
     std::optional<ArchitectureProblem> (*check)(const Architecture& architecture) = nullptr;
     /// Describes a model with the family's own attention. Null for pictures.
     /// @param context largest number of positions

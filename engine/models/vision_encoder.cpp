@@ -58,7 +58,7 @@ public:
     VisionBuilder(const VisionConfig& config, const VisionBuild& build)
         : config_(config), build_(build), layers_(layersOf(config)), result_{.graph = std::make_shared<Graph>()},
           graph_(*result_.graph), blocks_(graph_, settings()) {
-        makeEditable(graph_, build.edited);
+        makeEditable(graph_, build.changed);
     }
 
     ModelGraph build() {
@@ -133,7 +133,7 @@ private:
                 .feedForward = config_.feedForward,
                 .layers = layers_,
                 .dropout = build_.dropout,
-                .mayTrain = build_.mayTrain};
+                .needsGradients = build_.needsGradients};
     }
 
     Tensor perImage(Tensor rows) const {

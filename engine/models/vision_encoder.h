@@ -14,10 +14,10 @@ namespace attn {
 struct VisionBuild {
     int64_t images = 1; ///< B; all have the same size
     double dropout = 0; ///< probability for the embedding and the outputs of sublayers; for training
-    bool mayTrain = false;
-    std::set<std::string> edited{}; ///< hooks that can be changed, by decoder_names::kept and added
-    bool readsAllLayers = false;    ///< whether to build ModelGraph::stages
-    bool isFormed = false;          ///< see AttentionSite::isFormed
+    bool needsGradients = false;
+    std::set<std::string> changed{}; ///< hooks that can be changed, by decoder_names::kept and added
+    bool readsAllLayers = false;     ///< whether to build ModelGraph::stages
+    bool isFormed = false;           ///< see AttentionSite::isFormed
 };
 
 /// Names of the graph's inputs.

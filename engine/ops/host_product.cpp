@@ -91,7 +91,7 @@ void HostProduct::few(int64_t rows, std::span<const HostProduct> products, std::
                 host::compactProduct(of, storage, compact[i], reinterpret_cast<const std::byte*>(w), n, nEnd);
         }
     };
-    std::array<int64_t, Op::kMostTogether + 1> begins{}; // of the products' columns, among those of all
+    std::array<int64_t, Op::kMaxJoined + 1> begins{}; // of the products' columns, among those of all
     for (size_t i = 0; i < products.size(); ++i)
         begins[i + 1] = begins[i] + (products[i].N + kColumns - 1) / kColumns * kColumns;
     const int64_t all = begins[products.size()], least = kWork / std::max<int64_t>(terms * std::min(rows, all), 1) + 1;

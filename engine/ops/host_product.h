@@ -31,7 +31,7 @@ struct HostProduct {
     void run(int64_t rows, const Call& call, host::Pool& pool) const;
 
     /// Several products of the same x, each with a call. The threads share those of a few rows as one product.
-    /// @param products at most Op::kMostTogether
+    /// @param products at most Op::kMaxJoined
     static void runTogether(int64_t rows, std::span<const HostProduct> products, std::span<const Call> calls,
                             host::Pool& pool);
 

@@ -147,7 +147,7 @@ HostKernel hostTogether(std::span<const OpTypes> types) {
     std::vector<HostProduct> products;
     for (const HostMatmul& matmul : matmuls) products.push_back(matmul.product);
     return [=](const HostRun& run) {
-        std::array<HostProduct::Call, Op::kMostTogether> calls;
+        std::array<HostProduct::Call, Op::kMaxJoined> calls;
         size_t input = 0, output = 0;
         for (size_t i = 0; i < matmuls.size(); ++i) {
             const HostMatmul& matmul = matmuls[i];

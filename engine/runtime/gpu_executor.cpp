@@ -199,7 +199,7 @@ struct GpuExecutor::Impl {
                 return std::ranges::any_of(other.outputs, [&](uint32_t of) { return overlaps(output, of); });
             });
         };
-        return before.isOnHost && kindOf(op).hostTogether != nullptr && before.ops.size() < Op::kMostTogether &&
+        return before.isOnHost && kindOf(op).hostTogether != nullptr && before.ops.size() < Op::kMaxJoined &&
                readsOnlyParameters(op) && std::ranges::all_of(before.ops, [&](const PlannedOp* other) {
                    return &kindOf(*other) == &kindOf(op) && other->inputs[0] == op.inputs[0] &&
                           readsOnlyParameters(*other) && isApart(*other);

@@ -149,7 +149,7 @@ enum class ShownRun : uint8_t {
     Original,  ///< the run without them; they are kept, and bypassed
     Difference ///< the changed run, with the views of the original one beside it
 };
-/// Chooses the run of all views and analyses. Difference: also Snapshot::uneditedViews and uneditedAnalyses.
+/// Chooses the run of all views and analyses. Difference: also Snapshot::originalViews and originalAnalyses.
 struct ShowRunCommand {
     ShownRun run = ShownRun::Changed;
 };

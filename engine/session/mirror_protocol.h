@@ -15,7 +15,7 @@ namespace attn {
 ///     {"tokens": [1, 403, 407], "promptLength": 2}
 ///     {"site": "blocks.3.attn", "head": 1, "view": "head"}
 ///     {"step": 1}
-///     {"changes": {"interventions": [{"kind": "zero", "hook": "blocks.1.hook_mlp_out"}]}}
+///     {"changes": {"valueChanges": [{"kind": "zero", "hook": "blocks.1.hook_mlp_out"}]}}
 ///     {"theme": "light"}
 struct MirrorMessage {
     std::optional<std::string> path;        ///< path of a model to open

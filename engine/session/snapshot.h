@@ -35,7 +35,7 @@ struct Status {
 };
 
 /// The views of the same sequence with all changes bypassed. A member is null when Snapshot's is.
-struct UneditedViews {
+struct OriginalViews {
     std::shared_ptr<const PatternGrid> grid;
     std::shared_ptr<const PatternTile> detail;
     std::shared_ptr<const NewestRows> newest;
@@ -76,18 +76,18 @@ struct Snapshot {
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const GivenPicture> picture;         ///< null for models of text
     std::shared_ptr<const PictureAnswer> answer;         ///< null without a picture and after a failure
-    std::shared_ptr<const PictureAnswer> uneditedAnswer; ///< `answer` of the original run; null while unedited
+    std::shared_ptr<const PictureAnswer> originalAnswer; ///< `answer` of the original run; null without changes
     std::shared_ptr<const WeightView> weight;
     std::shared_ptr<const SiteInputs> siteInputs; ///< answer to the last CaptureInputsCommand
     std::shared_ptr<const Changes> changes;       ///< to the run, also while the original one is shown; null: none
     ShownRun run = ShownRun::Changed;
-    bool isEdited = false;                     ///< the run that is shown has changes
-    std::shared_ptr<const NextToken> unedited; ///< `next` of the original run; null while unedited or generating
-    std::shared_ptr<const TextClasses> uneditedClasses; ///< `classes` of the original run, as `unedited`
-    std::shared_ptr<const UneditedViews> uneditedViews; ///< as `unedited`, while `run` is Difference
+    bool isChanged = false;                    ///< the run that is shown has changes
+    std::shared_ptr<const NextToken> original; ///< `next` of the original run; null without changes or generating
+    std::shared_ptr<const TextClasses> originalClasses; ///< `classes` of the original run, as `unedited`
+    std::shared_ptr<const OriginalViews> originalViews; ///< as `unedited`, while `run` is Difference
     std::map<std::string, std::shared_ptr<const AnalysisResult>> analyses; ///< the last result by Analysis::key()
     /// Results on the original run, for the analyses that ran while `run` was Difference.
-    std::map<std::string, std::shared_ptr<const AnalysisResult>> uneditedAnalyses;
+    std::map<std::string, std::shared_ptr<const AnalysisResult>> originalAnalyses;
     /// Why the last run of an analysis has no result, by Analysis::key(): it failed, or it was stopped.
     std::map<std::string, Failure> failedAnalyses;
     std::optional<ShowWeightsCommand> shown; ///< the checkpoint that the model shows

@@ -160,7 +160,7 @@ private:
             pace = wanted_.stepsPerSecond;
             if (start) points_.clear();
         }
-        if (start || closes) letGo();
+        if (start || closes) closeRun();
         if (start) return begin(*start, stop);
         if (!run_) {
             if (closes) publish();
@@ -179,7 +179,7 @@ private:
 
     struct Stopped : std::exception {}; ///< ends the work on a text
 
-    void letGo() {
+    void closeRun() {
         if (run_) run_->save();
         run_.reset();
         listed_.reset();
@@ -188,14 +188,14 @@ private:
     }
 
     void prepare(const Preparation& asked, const std::stop_token& stop) {
-        bool isSaid = asked.isFirstUse;
+        bool isAnnounced = asked.isFirstUse;
         std::atomic<bool> isStopped = false;
         ListedJob listed(JobList::shared(),
                          {.kind = "training", .title = "Prepare the engine for training", .state = JobState::Running},
                          [&](JobRequest request) { isStopped = isStopped || request == JobRequest::Stop; });
-        const auto goesOn = [&](double share) {
+        const auto mayContinue = [&](double share) {
             listed.report({.fraction = share});
-            if (isSaid && Clock::now() - published_ >= kInterval) {
+            if (isAnnounced && Clock::now() - published_ >= kInterval) {
                 next_.preparation = share;
                 publish();
             }
@@ -204,30 +204,30 @@ private:
         };
         (void)attempt("training", [&] {          // the run itself will say why
             prepared_ = Device::shared(choice_); // keeps the kernels
-            isSaid = isSaid || prepared_->isFirstUse();
-            if (!goesOn(0)) return;
+            isAnnounced = isAnnounced || prepared_->isFirstUse();
+            if (!mayContinue(0)) return;
             Recipe recipe = asked.recipe;
             recipe.settings.data.stopPoint.throwIfStopped = [&] {
-                if (!goesOn(0)) throw Stopped();
+                if (!mayContinue(0)) throw Stopped();
             };
             Trainer trainer(recipe, choice_, {.cutsFinely = true});
             const auto weights = weightsOf(trainer, trainer.objective().describe());
-            if (trainer.warmUp([&](double share) { return goesOn(kTrainingPart * share); }) &&
-                prepareMeasures(trainer, goesOn) && sequencesOf(trainer))
-                prepareViews(weights, exampleInput(trainer), [&] { return !goesOn(kTrainingPart); });
+            if (trainer.warmUp([&](double share) { return mayContinue(kTrainingPart * share); }) &&
+                prepareMeasures(trainer, mayContinue) && sequencesOf(trainer))
+                prepareViews(weights, exampleInput(trainer), [&] { return !mayContinue(kTrainingPart); });
             prepared_->saveKernels();
         });
         if (std::exchange(next_.preparation, -1) != -1) publish();
     }
 
-    /// Measures what a run measures between its steps. @param goesOn as for Trainer::warmUp()
-    static bool prepareMeasures(Trainer& trainer, const std::function<bool(double)>& goesOn) {
+    /// Measures what a run measures between its steps. @param mayContinue as for Trainer::warmUp()
+    static bool prepareMeasures(Trainer& trainer, const std::function<bool(double)>& mayContinue) {
         UpdateRatios ratios(trainer);
         ratios.remember();
         ratios.measure();
-        if (!goesOn(kTrainingPart)) return false;
+        if (!mayContinue(kTrainingPart)) return false;
         if (sequencesOf(trainer)) answersOf(trainer, Split::Validation, 0, 1);
-        return goesOn(kTrainingPart);
+        return mayContinue(kTrainingPart);
     }
 
     /// Draws what the views show of a model that trains.
@@ -306,15 +306,15 @@ private:
         due_ = pace > 0 ? std::max(Clock::now(), start + std::chrono::duration_cast<Clock::duration>(
                                                              std::chrono::duration<double>(1 / pace)))
                         : Clock::now();
-        bool goesOn = false;
+        bool mayContinue = false;
         {
             const std::lock_guard lock(mutex_);
             points_.push_back(point);
-            goesOn = wanted_.plays || wanted_.steps > 0;
+            mayContinue = wanted_.plays || wanted_.steps > 0;
             if (run_->isFinished()) wanted_.plays = false;
         }
-        next_.state = run_->isFinished() ? State::Finished : goesOn ? State::Training : State::Paused;
-        if (goesOn && next_.state == State::Training && !weights && Clock::now() - published_ < kInterval) return;
+        next_.state = run_->isFinished() ? State::Finished : mayContinue ? State::Training : State::Paused;
+        if (mayContinue && next_.state == State::Training && !weights && Clock::now() - published_ < kInterval) return;
         publish();
     }
 

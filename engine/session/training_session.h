@@ -66,7 +66,7 @@ struct TrainingSnapshot {
     double preparation = -1;        ///< share that is done of the first prepare() ever; -1: it is not at work
     std::optional<Failure> failure; ///< why the training run stopped; cleared by the next start
     uint64_t failureCount = 0;
-    std::optional<Failure> warning; ///< why metrics are not written yet, while training goes on
+    std::optional<Failure> warning; ///< why metrics are not written yet, while training continues
 };
 
 /// Trains on its own thread with its own parameters, so views cannot change a training run. All public functions except

@@ -183,7 +183,7 @@ void Session::Worker::fail(Failure failure) {
     if (!analysing_.empty()) { // an earlier result would be taken for the answer
         next_.failedAnalyses[analysing_] = *next_.failure;
         next_.analyses.erase(analysing_);
-        next_.uneditedAnalyses.erase(analysing_);
+        next_.originalAnalyses.erase(analysing_);
     }
     publishIdle();
 }

@@ -99,7 +99,7 @@ private:
     /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
     void moveTo(TokenPath path, std::shared_ptr<const Prompt> prompt);
     TokenPath emptyPath() const;
-    void tellPrefix(size_t dropped); ///< says which tokens a model may read in both directions: those of the prompt
+    void updatePrefix(size_t dropped); ///< says which tokens a model may read in both directions: those of the prompt
     /// How many of the last tokens of the path run one by one: those that are in the cache so, and a short continuation
     /// that one comes back to, which then has the numbers that it had when it was written.
     size_t alone(std::span<const int> tokens);
@@ -124,12 +124,12 @@ private:
     void takeHypothesis(int node); ///< makes the current path end there
     void refreshSequence();        ///< updates tokens, text, branches, logits, newest rows
     /// Updates the next tokens and, if wanted, the views of the original run. Clears the cache if it had to run.
-    void refreshUnedited(std::span<const int> tokens);
-    UneditedViews uneditedViews(); ///< views of the tokens in the cache
+    void refreshOriginal(std::span<const int> tokens);
+    OriginalViews originalViews(); ///< views of the tokens in the cache
     /// Updates the original run, then runs the changed one again. @return whether it ran, so pictures must start again
-    bool compareUnedited();
-    /// @param unedited whether to take the changes off  @param report as in AnalysisInput
-    std::shared_ptr<AnalysisResult> analysed(const Analysis& analysis, bool unedited,
+    bool compareOriginal();
+    /// @param original whether to run without the changes  @param report as in AnalysisInput
+    std::shared_ptr<AnalysisResult> analysed(const Analysis& analysis, bool original,
                                              const std::function<void(float, const std::string&)>& report);
     void workOut(const Changes& changes);
     void refreshChanges(); ///< computes the changes again, after the prompt or the parameters changed
@@ -178,7 +178,7 @@ private:
     bool hasOpened_ = false;           ///< a model, with success
     bool canWarmUp_ = false, isRefining_ = false;
     bool hasStaleChanges_ = false;    ///< the prompt or the parameters changed since the changes were computed
-    std::vector<int> uneditedTokens_; ///< tokens of Snapshot::unedited
+    std::vector<int> originalTokens_; ///< tokens of Snapshot::unedited
     struct Shown {
         PatternRequest view;
         SetProfileCommand profile;
@@ -186,7 +186,7 @@ private:
         bool operator==(const Shown&) const = default;
     };
     Shown shown() const { return {view_, profiled_, explained_}; }
-    Shown uneditedShown_;                  ///< settings of Snapshot::uneditedViews
+    Shown originalShown_;                  ///< settings of Snapshot::originalViews
     std::optional<CellRequest> explained_; ///< cell of Snapshot::explanation
 
     // Shared between threads.

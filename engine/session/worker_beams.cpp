@@ -18,8 +18,8 @@ void Session::Worker::on(const BeamSearchCommand& command) {
     }
     searchSteps_ = command.steps > 0 ? command.steps : std::numeric_limits<int>::max();
     isRefining_ = false;
-    next_.unedited.reset();
-    next_.uneditedViews.reset();
+    next_.original.reset();
+    next_.originalViews.reset();
 }
 
 void Session::Worker::searchOne() {

@@ -94,13 +94,13 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
     fresh.status.device = model_->device().name();
     fresh.status.preparesEngine = !std::exchange(hasOpened_, true) && model_->device().isFirstUse();
     fresh.run = next_.run;
-    model_->bypassEdits(fresh.run == ShownRun::Original);
+    model_->bypassChanges(fresh.run == ShownRun::Original);
     next_ = std::move(fresh);
     describe(path, {});
     view_.site = std::min(view_.site, model_->info().siteCount() - 1);
     view_.head = std::min(view_.head, model_->info().heads - 1);
     path_ = {};
-    uneditedTokens_.clear();
+    originalTokens_.clear();
     explained_.reset();
     prompt_.reset();
     sequence_ = {};
@@ -133,9 +133,9 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         if (next_.weight)
             next_.weight = std::make_shared<WeightView>(weightView(model_->store(), next_.weight->name, weightSize_));
         hasStaleChanges_ = true;
-        uneditedTokens_.clear();
+        originalTokens_.clear();
         if (next_.readsPictures()) {
-            next_.uneditedAnswer.reset();
+            next_.originalAnswer.reset();
             next_.failedAnalyses.clear();
             next_.analyses.clear(); // also those of the parameters alone
             return runPicture();

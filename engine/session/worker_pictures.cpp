@@ -13,7 +13,7 @@ namespace attn {
 void Session::Worker::on(const SetPictureCommand& command) {
     vision();
     const GivenPicture before = std::exchange(given_, command.picture);
-    if (before.image != given_.image || before.hidden != given_.hidden) next_.uneditedAnswer.reset();
+    if (before.image != given_.image || before.hidden != given_.hidden) next_.originalAnswer.reset();
     next_.picture = std::make_shared<GivenPicture>(given_);
     hasStaleChanges_ = true;
     runPicture();
@@ -28,21 +28,21 @@ void Session::Worker::runPicture() {
     if (isFirst) publish();
     refreshChanges();
     const bool isOriginal = next_.run == ShownRun::Original,
-               hasChanges = model().isEdited() || (isOriginal && next_.changes);
-    next_.isEdited = hasChanges && !isOriginal;
-    const bool isKnown = hasChanges && next_.uneditedAnswer;
-    if (!hasChanges) next_.uneditedAnswer.reset();
+               hasChanges = model().isChanged() || (isOriginal && next_.changes);
+    next_.isChanged = hasChanges && !isOriginal;
+    const bool isKnown = hasChanges && next_.originalAnswer;
+    if (!hasChanges) next_.originalAnswer.reset();
     if (hasChanges && !isKnown) {
-        model().bypassEdits(true);
+        model().bypassChanges(true);
         try {
-            next_.uneditedAnswer = answered();
+            next_.originalAnswer = answered();
         } catch (...) {
-            model().bypassEdits(isOriginal);
+            model().bypassChanges(isOriginal);
             throw;
         }
-        model().bypassEdits(isOriginal);
+        model().bypassChanges(isOriginal);
     }
-    next_.answer = hasChanges && isOriginal ? next_.uneditedAnswer : answered();
+    next_.answer = hasChanges && isOriginal ? next_.originalAnswer : answered();
     publishIdle();
 }
 

@@ -131,7 +131,7 @@ std::vector<int> Session::Worker::promptTokens() const {
     return tokens;
 }
 
-void Session::Worker::tellPrefix(size_t dropped) {
+void Session::Worker::updatePrefix(size_t dropped) {
     const size_t prompt = static_cast<size_t>(path_.promptLength());
     text().setPrefix(prompt - std::min(prompt, dropped));
 }
@@ -161,8 +161,8 @@ void Session::Worker::runPath() {
     if (search_ && (sides.source != text().sourceTokens() || !std::ranges::equal(search_->beginning(), promptTokens())))
         forgetSearch();
     text().setSides(std::move(sides));
-    tellPrefix(all.size() - tokens.size());
-    refreshUnedited(tokens);
+    updatePrefix(all.size() - tokens.size());
+    refreshOriginal(tokens);
     const auto common = static_cast<size_t>(std::ranges::mismatch(tokens, text().tokens()).in1 - tokens.begin());
     next_.status.activity = Activity::Prefilling;
     if (next_.status.preparesEngine || tokens.size() - common >= kLongPrefill) publish();
@@ -200,8 +200,8 @@ void Session::Worker::on(const GenerateCommand& command) {
     tokensPerSecond_ = command.tokensPerSecond;
     nextToken_ = Clock::now();
     generated_ = 0;
-    next_.unedited.reset();
-    next_.uneditedViews.reset();
+    next_.original.reset();
+    next_.originalViews.reset();
     next_.status.activity = Activity::Generating;
 }
 
@@ -212,7 +212,7 @@ void Session::Worker::generateOne() {
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
     if (tokens.size() != text().tokens().size() + 1)
         text().truncate(0); // the oldest tokens were dropped: run the rest again
-    tellPrefix(all.size() - tokens.size());
+    updatePrefix(all.size() - tokens.size());
     if (!text().feed(tokens.subspan(text().tokens().size()), [&] { return isStopped(); })) {
         publishIdle();
         if (const size_t kept = text().tokens().size();
@@ -264,7 +264,7 @@ bool Session::Worker::endsText(int token) {
 void Session::Worker::finishGenerating() {
     remaining_ = 0;
     next_.status.activity = Activity::Idle;
-    compareUnedited();
+    compareOriginal();
     if (isCurrent()) { // otherwise it was stopped while the rest ran again: keep the last pictures
         refreshCell();
         refreshSequence();
@@ -274,7 +274,7 @@ void Session::Worker::finishGenerating() {
 }
 
 void Session::Worker::on(const StopCommand&) {
-    if (compareUnedited()) refreshViews();
+    if (compareOriginal()) refreshViews();
     publish();
 }
 
@@ -360,7 +360,7 @@ void Session::Worker::on(const PredictWordCommand& command) {
     const size_t before = text().predictedRow(text().input());
     text().predictAt(command.token);
     if (!hasTokens() || (isCurrent() && text().predictedRow(text().input()) == before)) return;
-    uneditedTokens_.clear(); // their prediction is that of another word
+    originalTokens_.clear(); // their prediction is that of another word
     runPath();
 }
 
@@ -373,7 +373,7 @@ void Session::Worker::on(const PatternRequest& command) {
         runPath();
         return;
     }
-    if (compareUnedited() || gridChanged)
+    if (compareOriginal() || gridChanged)
         refreshViews();
     else
         refreshDetail();
@@ -387,7 +387,7 @@ void Session::Worker::on(const SetProfileCommand& command) {
         runPath();
         return;
     }
-    if (compareUnedited())
+    if (compareOriginal())
         refreshViews();
     else
         refreshProfile();
@@ -404,7 +404,7 @@ void Session::Worker::on(const CellRequest& command) {
     catchUp();
     next_.explanation = std::make_shared<CellExplanation>(explainCell(text(), command));
     explained_ = command;
-    if (compareUnedited()) refreshViews();
+    if (compareOriginal()) refreshViews();
     publish();
 }
 

@@ -116,7 +116,7 @@ SpecialTemplate around(std::optional<int> begin, std::optional<int> end) {
 /// Applies add_bos_token and add_eos_token. @param obeys whether the folder's class uses them
 void followEnds(TokenizerParts& parts, const TokenizerFiles& files, bool obeys) {
     const JsonNode config = files.config();
-    const bool isSaid = config.find("add_bos_token") || config.find("add_eos_token");
+    const bool isStated = config.find("add_bos_token") || config.find("add_eos_token");
     const auto ends = std::ranges::find(endsOfClasses(), files.className(), &Ends::className);
     const bool hasClass = ends != endsOfClasses().end();
     if (!obeys) {
@@ -128,7 +128,7 @@ void followEnds(TokenizerParts& parts, const TokenizerFiles& files, bool obeys) 
                                 field, files.className().empty() ? "its class" : printable(files.className())));
         return;
     }
-    if (!isSaid && !(hasClass && ends->begins)) return;
+    if (!isStated && !(hasClass && ends->begins)) return;
     const auto token = [&](const char* flag, const char* field, bool isUsual, const std::string& usual) {
         if (!config.flag(flag, isUsual)) return std::optional<int>();
         const auto id = parts.idOf(files.textOf(field, usual));

@@ -127,7 +127,7 @@ std::vector<float> ImageObjective::startOf(const std::string& parameter, const S
 
 Objective::Forward ImageObjective::forward(int rows, double dropout, int64_t windowDivisor) const {
     const VisionConfig config = narrowed(config_, windowDivisor);
-    ModelGraph encoder = buildVisionEncoder(config, {.images = rows, .dropout = dropout, .mayTrain = true});
+    ModelGraph encoder = buildVisionEncoder(config, {.images = rows, .dropout = dropout, .needsGradients = true});
     return {.graph = encoder.graph,
             .losses = {{.name = Batch::kTargets, .prediction = encoder.logits}},
             .blocks = std::move(encoder.blocks),

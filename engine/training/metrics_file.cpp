@@ -41,10 +41,11 @@ void MetricsFile::append(const MetricPoint& point) {
         if (count >= 0)
             done += static_cast<size_t>(count);
         else if (errno != EINTR)
-            problem_ = Failure{.what = fmt::format("the metrics cannot be written: {}", std::strerror(errno)),
-                               .where = path_.string(),
-                               .hint = fmt::format("{}; training goes on, and the metrics are written when that works",
-                                                   remedyForWriting(errno))};
+            problem_ =
+                Failure{.what = fmt::format("the metrics cannot be written: {}", std::strerror(errno)),
+                        .where = path_.string(),
+                        .hint = fmt::format("{}; training continues, and the metrics are written when that works",
+                                            remedyForWriting(errno))};
     }
     waiting_.erase(0, done);
 }

@@ -26,7 +26,7 @@ struct NamedLoss {
     int64_t perRow = 1;  ///< targets of an example in the graph; a batch may have fewer
     double weight = 1;   ///< factor on its mean in the loss of the model
     bool smooths = true; ///< whether Recipe::smoothing applies to a cross-entropy
-    /// Choices: the metric that is the share of its targets that were the most likely choice; Task::metric then
+    /// Choices: the metric that is the share of its targets that were the most probable choice; Task::metric then
     /// measures the last such loss that has targets. Others: the metric that is its mean. Empty: not reported.
     std::string metric{};
     Kind kind = Kind::CrossEntropy;

@@ -46,7 +46,7 @@ public:
     explicit Said(const GpuExecutor& executor) : executor_(&executor) {}
     /// The losses of each row of a loss's logits.
     std::span<const float> losses(std::string_view loss) const;
-    /// The most likely choice in a row of logits, of a loss that has choices.
+    /// The most probable choice in a row of logits, of a loss that has choices.
     int32_t best(std::string_view loss, int64_t row) const;
     /// A further result: see Objective::views().
     std::span<const float> view(const std::string& name) const { return executor_->result(name); }
@@ -81,17 +81,17 @@ public:
     virtual const ModelStructure& structure() const = 0;
     /// Rows for training, or for measuring the loss.
     virtual Batch batch(Split split, uint64_t index, int rows) const = 0;
-    /// Rows that ask for whole answers. An answer is right if every target is the most likely token.
+    /// Rows that ask for whole answers. An answer is right if every target is the most probable token.
     virtual Batch questions(Split split, uint64_t first, int rows) const = 0;
-    /// The number of rows in a split; no value if they are endless.
+    /// The number of rows in a split; none if they are endless.
     virtual std::optional<uint64_t> rowCount(Split split) const = 0;
-    /// The number of examples that an evaluation must read at once, since they are compared with one another; no
-    /// value: any.
+    /// The number of examples that an evaluation must read at once, since they are compared with one another; none:
+    /// any.
     virtual std::optional<int> rowsTogether(const Recipe&) const { return std::nullopt; }
     /// Further results of an evaluation, by name.
     virtual std::map<std::string, Tensor> views(const Forward&) const { return {}; }
     /// Adds what losses do not say to an evaluation. @param row of the batch  @param index of its example
-    /// @param isRight whether all targets of the row were the most likely choices
+    /// @param isRight whether all targets of the row were the most probable choices
     virtual void addTo(Evaluation&, Split, const Batch&, const Said&, int64_t /*row*/, uint64_t /*index*/,
                        bool /*isRight*/) const {}
     /// Writes a batch to the graph's inputs, except targets and gates, which the trainer writes.

@@ -37,8 +37,8 @@ std::vector<TagSpan> spansOf(std::span<const std::string> tags) {
             isOpen = false;
             continue;
         }
-        const bool goesOn = isOpen && spans.back().kind == kind && place != "B" && place != "S";
-        if (!goesOn) spans.push_back({.kind = std::string(kind), .begin = word});
+        const bool continues = isOpen && spans.back().kind == kind && place != "B" && place != "S";
+        if (!continues) spans.push_back({.kind = std::string(kind), .begin = word});
         spans.back().end = word + 1;
         isOpen = place != "E" && place != "S";
     }

@@ -103,7 +103,7 @@ struct AttentionProblem {
     std::string sentence;
     std::string nearest; ///< the nearest complete expression that can be trained; empty: none is known
 };
-/// Checks an expression that a person types. Every training task is causal. No value: the attention can be trained.
+/// Checks an expression that a person types. Every training task is causal. None: the attention can be trained.
 std::optional<AttentionProblem> attentionProblem(const Architecture& architecture);
 
 /// The expressions of Architecture::attention, as written. @throws Error as AttentionSpec::parse()

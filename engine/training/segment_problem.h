@@ -16,7 +16,7 @@ struct SegmentProblem {
 };
 /// Checks that global tokens see their segments, that positions name the same segments, and that every layer can read
 /// a segment alone. @param context largest number of tokens  @param segments of the task; with none, nothing is checked
-/// @return no value if the model can learn
+/// @return none if the model can learn
 std::optional<SegmentProblem> segmentProblem(std::span<const LayerAttention> layers, int64_t context,
                                              const Segments& segments);
 

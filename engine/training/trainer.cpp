@@ -174,12 +174,12 @@ void Trainer::fill(GpuExecutor& executor, const Batch& batch, const LossWeights&
                           executor.input(sites[site].inSite("gates")).begin());
 }
 
-bool Trainer::warmUp(const std::function<bool(double)>& goesOn) {
+bool Trainer::warmUp(const std::function<bool(double)>& mayContinue) {
     std::vector<GpuExecutor*> all{step_.get(), &evaluator()};
     if (update_) all.push_back(update_.get());
     size_t done = 0, chunks = 0;
     for (const GpuExecutor* each : all) chunks += each->chunkCount();
-    const auto isEnded = [&] { return !goesOn(static_cast<double>(done++) / static_cast<double>(chunks)); };
+    const auto isEnded = [&] { return !mayContinue(static_cast<double>(done++) / static_cast<double>(chunks)); };
     return std::ranges::all_of(all, [&](GpuExecutor* each) { return each->run({}, isEnded); });
 }
 
@@ -328,16 +328,17 @@ struct Tally {
 } // namespace
 
 Evaluation Trainer::evaluate(Split split, int64_t most) {
-    const bool asksExact = task_.metric == Task::Metric::ExactMatch;
+    const bool measuresExactMatch = task_.metric == Task::Metric::ExactMatch;
     const auto available = static_cast<int64_t>(objective_->rowCount(split).value_or(static_cast<uint64_t>(most)));
     const int64_t rows = std::min(most, available);
     std::vector<Tally> tallies(losses_.size());
     Evaluation result{.examples = rows};
     for (int64_t first = 0; first < rows; first += evaluationRows_) {
         const Batch batch =
-            asksExact ? objective_->questions(split, static_cast<uint64_t>(first), evaluationRows_)
-                      : objective_->batch(split, static_cast<uint64_t>(first / evaluationRows_), evaluationRows_);
-        const Said said = say(batch, !asksExact && first > 0);
+            measuresExactMatch
+                ? objective_->questions(split, static_cast<uint64_t>(first), evaluationRows_)
+                : objective_->batch(split, static_cast<uint64_t>(first / evaluationRows_), evaluationRows_);
+        const Said said = say(batch, !measuresExactMatch && first > 0);
         // Rows beyond the end have no targets; rows that continue may have others than so many from the first one on.
         const int64_t counted = carried_.empty() ? std::min<int64_t>(evaluationRows_, rows - first) : evaluationRows_;
         for (int64_t row = 0; row < counted; ++row) {

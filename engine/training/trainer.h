@@ -55,9 +55,9 @@ public:
         bool isSkipped = false; ///< the gradients overflowed, so that the update was left out; the norm is then 0
     };
     /// Runs all kernels of a step and of an evaluation once, because drivers compile them late. Overwrites the
-    /// parameters. @param goesOn called with the share done before each piece; false ends it
+    /// parameters. @param mayContinue called with the share done before each piece; false ends it
     /// @return whether all have run
-    bool warmUp(const std::function<bool(double)>& goesOn);
+    bool warmUp(const std::function<bool(double)>& mayContinue);
     /// Runs one step.
     StepReport step();
     /// The scale of the loss from the next step on; none unless the precision is F16.
@@ -75,7 +75,7 @@ public:
 
     struct LengthEvaluation {
         double loss = 0;     ///< mean over the counted targets, in nats
-        double accuracy = 0; ///< share of the counted targets that were the most likely token
+        double accuracy = 0; ///< share of the counted targets that were the most probable token
         int64_t targets = 0;
     };
     /// Measures the current parameters in another graph of the model, such as that of another length.

@@ -1,5 +1,5 @@
 #include "engine/analysis/sweeps.h"
-#include "engine/inference/hook_edits.h"
+#include "engine/inference/hook_changes.h"
 #include "engine/models/bundled.h"
 #include "tests/analysis/golden_case.h"
 #include "tests/session/trained_model.h"
@@ -75,9 +75,9 @@ std::shared_ptr<PatchSweep> swept(LanguageModel& model, const Texts& texts, cons
     PatchSweepAnalysis analysis;
     analysis.hook = hook;
     analysis.text = texts.other;
-    const HookEdits before = model.hookEdits();
+    const HookChanges before = model.hookChanges();
     auto result = std::static_pointer_cast<PatchSweep>(analysis.run(model, {.input = texts.input(texts.ownTokens)}));
-    model.setHookEdits(before);
+    model.setHookChanges(before);
     return result;
 }
 
@@ -113,11 +113,11 @@ void checkHooks(LanguageModel& model, int count) {
     // All tokens of the first stream make the run the other one.
     const std::vector<float> before = model.predict(own), there = model.predict(other);
     const std::string first = model.info().site(0).inBlock("hook_resid_pre");
-    model.setEdits({{{.kind = Intervention::Kind::Patch, .hook = first, .text = both.other}}, {}}, own);
+    model.applyChanges({{{.kind = ValueChange::Kind::Patch, .hook = first, .text = both.other}}, {}}, own);
     const std::vector<float> replaced = model.predict(own);
     CHECK(farthest(replaced, there) < 1e-4); // 1e-4: the same numbers by kernels of another length
     CHECK(farthest(before, there) > 1e-3);
-    model.setEdits({}, own);
+    model.applyChanges({}, own);
 }
 
 } // namespace
@@ -171,15 +171,15 @@ TEST_CASE("patch sweep: a query's row of the pattern is taken for all heads at o
             for (int head = 0; head < model->info().heads; ++head) {
                 const auto row =
                     pattern.begin() + static_cast<std::ptrdiff_t>((static_cast<size_t>(head) * size + token) * size);
-                PatternEdit edit{.site = layer, .head = head};
+                PatternChange edit{.site = layer, .head = head};
                 edit.rows[static_cast<int>(token)] = {row, row + count};
                 edits.patterns.push_back(std::move(edit));
             }
-            model->setEdits(edits, own);
+            model->applyChanges(edits, own);
             INFO("layer " << layer << ", token " << token);
             CHECK(found->logits[static_cast<size_t>(layer) * size + token] ==
                   Approx(logitOf(found->target, model->predict(own))).margin(1e-4));
-            model->setEdits({}, own);
+            model->applyChanges({}, own);
         }
     }
     // The first token sees itself alone in both runs.

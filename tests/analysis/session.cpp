@@ -18,45 +18,45 @@ TEST_CASE("session: edits change the run and leave what it was beside it", "[ana
     Session session({.validation = true});
     auto snapshot = succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     const std::vector<float> before = snapshot->next->logits;
-    CHECK_FALSE(snapshot->isEdited);
-    CHECK(snapshot->unedited == nullptr);
+    CHECK_FALSE(snapshot->isChanged);
+    CHECK(snapshot->original == nullptr);
 
-    snapshot = succeed(
-        session, changesOf({{{.kind = Intervention::Kind::Zero, .hook = "blocks.1.attn.hook_z", .head = 0}}, {}}));
-    CHECK(snapshot->isEdited);
-    CHECK(snapshot->changes->interventions.size() == 1);
+    snapshot = succeed(session,
+                       changesOf({{{.kind = ValueChange::Kind::Zero, .hook = "blocks.1.attn.hook_z", .head = 0}}, {}}));
+    CHECK(snapshot->isChanged);
+    CHECK(snapshot->changes->valueChanges.size() == 1);
     for (float logit : snapshot->next->logits) CHECK(logit == Approx(0).margin(1e-6)); // nothing else writes
-    REQUIRE(snapshot->unedited);
-    for (size_t i = 0; i < before.size(); ++i) CHECK(snapshot->unedited->logits[i] == Approx(before[i]).margin(1e-5));
+    REQUIRE(snapshot->original);
+    for (size_t i = 0; i < before.size(); ++i) CHECK(snapshot->original->logits[i] == Approx(before[i]).margin(1e-5));
 
-    // What is written under the edits is compared anew in the end.
+    // What is written under the changes is compared again in the end.
     snapshot = succeed(session, GenerateCommand{.maxTokens = 3});
-    REQUIRE(snapshot->unedited);
-    CHECK(snapshot->unedited->recentTokens.size() == snapshot->sequence->tokens.size());
+    REQUIRE(snapshot->original);
+    CHECK(snapshot->original->recentTokens.size() == snapshot->sequence->tokens.size());
 
-    // Another prompt under the same edits.
+    // Another prompt under the same changes.
     snapshot = succeed(session, SetPromptCommand{{.text = "abcabcab"}});
-    CHECK(snapshot->isEdited);
+    CHECK(snapshot->isChanged);
     for (float logit : snapshot->next->logits) CHECK(logit == Approx(0).margin(1e-6));
     CHECK(failureOf(session, changesOf({{{.hook = "nothing"}}, {}})) ==
           "induction: there is no hook \"nothing\"; 'attention-cli models PATH --hooks' lists the hooks");
-    CHECK(session.latest()->changes->interventions.front().hook == "blocks.1.attn.hook_z"); // what was in force stays
+    CHECK(session.latest()->changes->valueChanges.front().hook == "blocks.1.attn.hook_z"); // what was in force stays
 
     snapshot = succeed(session, SetChangesCommand{});
-    CHECK_FALSE(snapshot->isEdited);
+    CHECK_FALSE(snapshot->isChanged);
     CHECK(snapshot->changes == nullptr);
-    CHECK(snapshot->unedited == nullptr);
+    CHECK(snapshot->original == nullptr);
     Session fresh({.validation = true});
     const auto other = succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "abcabcab"}}});
     CHECK(snapshot->next->logits == other->next->logits); // bit by bit
 
     snapshot = succeed(session, gateOf(1, 0, 0.5f)); // a gate is an edit too
-    CHECK(snapshot->isEdited);
-    REQUIRE(snapshot->unedited);
-    CHECK(snapshot->unedited->logits == other->next->logits);
+    CHECK(snapshot->isChanged);
+    REQUIRE(snapshot->original);
+    CHECK(snapshot->original->logits == other->next->logits);
 }
 
-TEST_CASE("session: writing under edits that is stopped keeps all of its text", "[analysis][gpu]") {
+TEST_CASE("session: writing under changes that is stopped keeps all of its text", "[analysis][gpu]") {
     OpenSession session(kRepeatedWords);
     succeed(session, gateOf(0, 1, 0.5f));
     session.post(GenerateCommand{.maxTokens = 100, .tokensPerSecond = 40});
@@ -65,8 +65,8 @@ TEST_CASE("session: writing under edits that is stopped keeps all of its text", 
     CHECK(snapshot->status.activity == Activity::Idle);
     // The root is no token; what was written is in the text and in the tree, and compared.
     CHECK(snapshot->sequence->tokens.size() + 1 == snapshot->branches->nodes.size());
-    REQUIRE(snapshot->unedited);
-    CHECK(snapshot->unedited->recentTokens.size() == snapshot->sequence->tokens.size());
+    REQUIRE(snapshot->original);
+    CHECK(snapshot->original->recentTokens.size() == snapshot->sequence->tokens.size());
 }
 
 TEST_CASE("session: edits on a path that ends within the prompt", "[analysis][gpu]") {
@@ -74,14 +74,14 @@ TEST_CASE("session: edits on a path that ends within the prompt", "[analysis][gp
     auto snapshot = succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     snapshot = succeed(session, GoToBranchCommand{.node = snapshot->sequence->tokens[3].branchNode});
     REQUIRE(snapshot->sequence->tokens.size() == 4);
-    snapshot = succeed(session, changesOf({{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z"}}, {}}));
-    CHECK(snapshot->isEdited);
+    snapshot = succeed(session, changesOf({{{.kind = ValueChange::Kind::Mean, .hook = "blocks.0.attn.hook_z"}}, {}}));
+    CHECK(snapshot->isChanged);
 }
 
 TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]") {
     OpenSession session(kRepeatedWords);
-    const Changes edits{{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0},
-                         {.kind = Intervention::Kind::Patch, .hook = "blocks.1.hook_resid_pre", .position = 15}},
+    const Changes edits{{{.kind = ValueChange::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0},
+                         {.kind = ValueChange::Kind::Patch, .hook = "blocks.1.hook_resid_pre", .position = 15}},
                         {}};
     succeed(session, changesOf(edits));
     const auto moved = succeed(session, SetPromptCommand{{.text = "abcabcab"}}); // shorter than the patched token
@@ -89,7 +89,7 @@ TEST_CASE("session: edits that speak of the prompt follow it", "[analysis][gpu]"
     succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "abcabcab"}}});
     const auto direct = succeed(fresh, changesOf(edits));
     CHECK(moved->next->logits == direct->next->logits);
-    CHECK(moved->changes->interventions.size() == 2);
+    CHECK(moved->changes->valueChanges.size() == 2);
 }
 
 TEST_CASE("session: analyses run between commands and leave the run as it was", "[analysis][gpu]") {
@@ -110,7 +110,7 @@ TEST_CASE("session: analyses run between commands and leave the run as it was", 
     CHECK(resultOf<HeadDetection>(*after, *kinds)->heads.size() == 4);
     CHECK(*after->changes == *before->changes);
     CHECK(after->sequenceVersion == before->sequenceVersion);
-    // The cache goes on as if nothing had been asked.
+    // The cache continues as if nothing had been asked.
     const auto written = succeed(session, GenerateCommand{.maxTokens = 4});
     Session fresh({.validation = true});
     succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
@@ -134,7 +134,7 @@ TEST_CASE("session: stop ends an analysis", "[analysis][gpu]") {
     CHECK_FALSE(session.latest()->failure);
 }
 
-// Prints what a gate, or the share of an intervention, takes from the command until all views are as it says.
+// Prints what a gate, or the share of an valueChange, takes from the command until all views are as it says.
 TEST_CASE("measure: a slider's way to the views", "[.measure]") {
     const std::string path = GENERATE(as<std::string>(), kInduction, "builtin:sort", "builtin:stories");
     Session session;
@@ -155,7 +155,7 @@ TEST_CASE("measure: a slider's way to the views", "[.measure]") {
     succeed(session, SetChangesCommand{});
     const auto edit = median([](float share) {
         return changesOf(
-            {{{.kind = Intervention::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0, .amount = share}}, {}});
+            {{{.kind = ValueChange::Kind::Mean, .hook = "blocks.0.attn.hook_z", .head = 0, .amount = share}}, {}});
     });
     succeed(session, SetChangesCommand{});
     succeed(session, ShowRunCommand{ShownRun::Difference});

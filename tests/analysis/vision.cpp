@@ -8,7 +8,7 @@
 #include "tests/analysis/golden_case.h"
 #include "tests/analysis/vision_golden.h"
 
-// Lenses and interventions of vision models against PyTorch: tests/golden/vision_analysis.py.
+// Lenses and valueChanges of vision models against PyTorch: tests/golden/vision_analysis.py.
 
 using namespace attn;
 using namespace attn::test;
@@ -27,9 +27,9 @@ struct VisionCase : GoldenPicture {
         return std::static_pointer_cast<Result>(analysis.run(model, {.input = patches, .other = others}));
     }
     std::vector<float> changed(const Changes& edits) {
-        model.setEdits(edits, patches, others);
+        model.applyChanges(edits, patches, others);
         std::vector<float> logits = model.predict(patches);
-        model.setEdits({}, {}, {});
+        model.applyChanges({}, {}, {});
         return logits;
     }
 
@@ -223,10 +223,10 @@ TEST_CASE("vision goldens: sweeps of heads, MLPs and patches agree with PyTorch"
     const auto effects = vision.run<AblationSweep>(AblationSweepAnalysis{});
     CHECK(farthest(effects->headEffects, vision.golden.values("effect.heads")) < 1e-4);
     CHECK(farthest(effects->mlpEffects, vision.golden.values("effect.mlps")) < 1e-4);
-    vision.model.setHookEdits({});
+    vision.model.setHookChanges({});
 
     const auto sweep = vision.run<PatchSweep>(PatchSweepAnalysis{});
-    vision.model.setHookEdits({});
+    vision.model.setHookChanges({});
     CHECK(farthest(vision.model.predict(vision.others), vision.golden.values("other.logits")) < 1e-4);
     const std::vector<float> logits = vision.golden.values("patched");
     const auto classes = static_cast<size_t>(vision.model.info().classes);
@@ -263,9 +263,9 @@ TEST_CASE("vision goldens: patching of models that merge tokens in windows agree
                   Approx(sweep->logits[cell] - sweep->own).margin(1e-5));
         }
     }
-    vision.model.setHookEdits({});
+    vision.model.setHookChanges({});
     for (const auto& [layer, token] : {std::pair(0, 20), std::pair(3, 20)}) {
-        const std::vector<float> logits = vision.changed({{{.kind = Intervention::Kind::Patch,
+        const std::vector<float> logits = vision.changed({{{.kind = ValueChange::Kind::Patch,
                                                             .hook = hookOf(layer, "hook_resid_pre"),
                                                             .position = sweep->rowOf(layer, token),
                                                             .text = kSomePicture}},
@@ -308,8 +308,8 @@ TEST_CASE("vision: what cannot be patched token by token is a sentence", "[analy
     refuses(pooled, "hook_resid_pre", "pools tokens by content");
 }
 
-TEST_CASE("vision goldens: every kind of intervention agrees with PyTorch", "[analysis][vision][gpu]") {
-    using Kind = Intervention::Kind;
+TEST_CASE("vision goldens: every kind of change agrees with PyTorch", "[analysis][vision][gpu]") {
+    using Kind = ValueChange::Kind;
     for (const char* name : kModels) {
         INFO(name);
         VisionCase vision(name);
@@ -328,9 +328,9 @@ TEST_CASE("vision goldens: every kind of intervention agrees with PyTorch", "[an
               "changed.patch");
         check({{{.kind = Kind::Steer, .hook = mlp, .amount = 2, .text = kSomePicture, .contrast = "this one"}}, {}},
               "changed.steer");
-        check({{}, {{.site = kLayer, .head = kHead, .kind = PatternEdit::Kind::Pin, .key = kKey}}}, "changed.pin");
-        check({{}, {{.site = kLayer, .head = kHead, .kind = PatternEdit::Kind::Uniform}}}, "changed.uniform");
-        PatternEdit painted{.site = 0, .head = kHead}; // of the last layer no patch reaches the head
+        check({{}, {{.site = kLayer, .head = kHead, .kind = PatternChange::Kind::Pin, .key = kKey}}}, "changed.pin");
+        check({{}, {{.site = kLayer, .head = kHead, .kind = PatternChange::Kind::Uniform}}}, "changed.uniform");
+        PatternChange painted{.site = 0, .head = kHead}; // of the last layer no patch reaches the head
         painted.rows[kToken].resize(kKey + 2);
         painted.rows[kToken][kKey] = 0.25f;
         painted.rows[kToken][kKey + 1] = 0.75f;
@@ -346,11 +346,11 @@ TEST_CASE("vision: a value taken from the picture itself changes no bit", "[anal
     for (const char* end : {"hook_resid_pre", "attn.hook_z", "attn.hook_v", "hook_attn_out", "hook_mlp_out"}) {
         INFO(end);
         const std::string hook = hookOf(1, end);
-        model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = hook, .amount = 0}}, {}}, patches, {});
+        model.applyChanges({{{.kind = ValueChange::Kind::Zero, .hook = hook, .amount = 0}}, {}}, patches, {});
         const std::vector<float> same = model.predict(patches);
-        model.setEdits({{{.kind = Intervention::Kind::Patch, .hook = hook}}, {}}, patches, {});
+        model.applyChanges({{{.kind = ValueChange::Kind::Patch, .hook = hook}}, {}}, patches, {});
         CHECK(model.predict(patches) == same);
-        model.setEdits({{{.kind = Intervention::Kind::Zero, .hook = hook}}, {}}, patches, {});
+        model.applyChanges({{{.kind = ValueChange::Kind::Zero, .hook = hook}}, {}}, patches, {});
         CHECK(model.predict(patches) != same);
     }
 }
@@ -359,20 +359,20 @@ TEST_CASE("vision: gates hold under a pattern that is set by hand", "[analysis][
     VisionCase vision("vit");
     vision.model.setGate(kLayer, 0, 0.25f);
     const std::vector<float> gated = vision.model.predict(vision.patches);
-    PatternEdit untouched{.site = kLayer, .head = kHead}; // the layer forms its pattern, and no row is changed
+    PatternChange untouched{.site = kLayer, .head = kHead}; // the layer forms its pattern, and no row is changed
     CHECK(farthest(vision.changed({{}, {untouched}}), gated) < 1e-5);
     vision.model.setGate(kLayer, kHead, 0);
     const std::vector<float> closed = vision.model.predict(vision.patches);
-    untouched.kind = PatternEdit::Kind::Uniform;
+    untouched.kind = PatternChange::Kind::Uniform;
     CHECK(farthest(vision.changed({{}, {untouched}}), closed) < 1e-5); // a closed head looks nowhere
 }
 
 TEST_CASE("vision: what cannot be changed is a sentence", "[analysis][vision][gpu]") {
     const auto refuses = [](const char* name, const Changes& edits, const char* what) {
         GoldenPicture picture(name);
-        CHECK_THROWS_WITH(picture.model.setEdits(edits, picture.patches, {}), CONTAINS(what));
+        CHECK_THROWS_WITH(picture.model.applyChanges(edits, picture.patches, {}), CONTAINS(what));
     };
-    using Kind = Intervention::Kind;
+    using Kind = ValueChange::Kind;
     refuses("vit", {{{.hook = "blocks.9.hook_mlp_out"}}, {}}, "there is no hook \"blocks.9.hook_mlp_out\"");
     refuses("vit", {{{.hook = "blocks.0.attn.hook_z", .head = 3}}, {}}, "has no head 3");
     refuses("vit", {{{.kind = Kind::Patch, .hook = "hook_embed", .text = kSomePicture}}, {}},

@@ -107,7 +107,7 @@ TEST_CASE("every part of a block equals its plain loops", "[attention]") {
     }
 }
 
-TEST_CASE("block: the outer decoder moves down by one row, and both streams go on as its sum with the embedding",
+TEST_CASE("block: the outer decoder moves down by one row, and both streams continue as its sum with the embedding",
           "[attention]") {
     const Part& part = partNamed(Slot::Residual, "axial");
     const int64_t layer = GENERATE(0, 1, 2), sequences = GENERATE(1, 2);

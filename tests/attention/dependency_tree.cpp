@@ -99,7 +99,7 @@ TEST_CASE("dependency tree: what a graph reads of a text says which tokens are o
                                             kOut, -1,   0,    -1,   kOut, //
                                             kOut, 2,    1,    0,    kOut, //
                                             kOut, kOut, kOut, kOut, kOut});
-    std::vector<int32_t> step(8); // two tokens of a text that goes on, and the first four keys
+    std::vector<int32_t> step(8); // two tokens of a text that continues, and the first four keys
     tree.write(2, 2, {}, step);
     CHECK(step == std::vector<int32_t>{kOut, -1, 0, -1, kOut, 2, 1, 0});
 }

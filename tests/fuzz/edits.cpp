@@ -7,8 +7,8 @@ using namespace attn;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::mayRefuse([&] {
         const Changes edits = changesFromJson(std::string(fuzz::textOf(data, size)));
-        for (const Intervention& each : edits.interventions) describe(each);
-        for (const PatternEdit& each : edits.patterns) describe(each);
+        for (const ValueChange& each : edits.valueChanges) describe(each);
+        for (const PatternChange& each : edits.patterns) describe(each);
         fuzz::require(changesFromJson(changesToJson(edits)) == edits, "changes are written as they were read");
     });
     return 0;

@@ -174,17 +174,17 @@ TEST_CASE("composed models: the rest of the model runs on a pattern that is set 
         const std::vector<int> tokens{1, 3, 2, 5, 4};
         const std::string hooks = "blocks.0.attn.hook_v,blocks.0.attn.hook_pattern,blocks.0.attn.hook_z,logits";
         const auto own = model->capture(tokens, hooks);
-        PatternEdit edit{.site = 0, .head = 1}; // the head's own weights: nothing is changed
+        PatternChange edit{.site = 0, .head = 1}; // the head's own weights: nothing is changed
         for (int query = 0; query < 5; ++query)
             for (int key = 0; key < 5; ++key)
                 edit.rows[query].push_back(own[1].values[static_cast<size_t>(25 + query * 5 + key)]);
-        model->setEdits({{}, {edit}}, tokens);
+        model->applyChanges({{}, {edit}}, tokens);
         const auto same = model->capture(tokens, hooks);
         for (size_t i = 0; i < own[3].values.size(); ++i)
             CHECK(same[3].values[i] == Approx(own[3].values[i]).margin(1e-4));
 
         edit.rows = {{4, {0, 0, 0, 0.25f, 0.75f}}};
-        model->setEdits({{}, {edit, {.site = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 3}}}, tokens);
+        model->applyChanges({{}, {edit, {.site = 0, .head = 0, .kind = PatternChange::Kind::Pin, .key = 3}}}, tokens);
         const auto changed = model->capture(tokens, hooks);
         const auto& pattern = changed[1].values; // [H,T,S]
         const auto& v = changed[0];              // [T,G,D]
@@ -221,7 +221,7 @@ TEST_CASE("composed models: the rest of the model runs on a pattern that is set 
         const auto closed = model->capture(tokens, hooks);
         for (size_t query = 0; query < 5; ++query) CHECK(closed[2].values[(query * 2 + 1) * 8] == 0);
         model->setGate(0, 1, 1);
-        model->setEdits({}, tokens);
+        model->applyChanges({}, tokens);
         CHECK(model->capture(tokens, hooks)[3].values == own[3].values);
     }
 }
@@ -229,22 +229,22 @@ TEST_CASE("composed models: the rest of the model runs on a pattern that is set 
 TEST_CASE("composed models: what is set by hand keeps to what the mask shows", "[session][gpu]") {
     TrainedModel model("mask=causal & window(2)");
     const std::vector<int> tokens{1, 3, 2, 5, 4};
-    const auto rowOf = [&](const PatternEdit& edit, size_t query) {
-        model->setEdits({{}, {edit}}, tokens);
+    const auto rowOf = [&](const PatternChange& edit, size_t query) {
+        model->applyChanges({{}, {edit}}, tokens);
         const auto pattern = model->capture(tokens, "blocks.1.attn.hook_pattern").front();
         const auto begin = pattern.values.begin() + static_cast<std::ptrdiff_t>(query * 5);
         return std::vector<float>(begin, begin + 5);
     };
-    PatternEdit edit{.site = 1, .head = 0};
+    PatternChange edit{.site = 1, .head = 0};
     const std::vector<float> own = rowOf({.site = 1, .head = 1}, 4);
     edit.rows = {{4, {0.5f, 0, 0, 0.25f, 0.25f}}}; // what it gives to a token that is hidden goes to the others
     CHECK(rowOf(edit, 4) == std::vector<float>{0, 0, 0, 0.5f, 0.5f});
     edit.rows = {{4, {1}}}; // it sees none of what it is given
     CHECK(rowOf(edit, 4) == own);
-    edit.kind = PatternEdit::Kind::Uniform;
+    edit.kind = PatternChange::Kind::Uniform;
     CHECK(rowOf(edit, 4) == std::vector<float>{0, 0, 0, 0.5f, 0.5f});
     CHECK(rowOf(edit, 0) == std::vector<float>{1, 0, 0, 0, 0});
-    edit.kind = PatternEdit::Kind::Pin;
+    edit.kind = PatternChange::Kind::Pin;
     edit.key = 2;
     CHECK(rowOf(edit, 4) == own);
     CHECK(rowOf(edit, 3) == std::vector<float>{0, 0, 1, 0, 0});
@@ -252,6 +252,6 @@ TEST_CASE("composed models: what is set by hand keeps to what the mask shows", "
 
 TEST_CASE("composed models: attention without a pattern says that none can be set", "[session][gpu]") {
     TrainedModel model("normaliser=aft, mask=causal");
-    CHECK_THROWS_WITH(model->setEdits({{}, {{.site = 0, .head = 0}}}, std::vector{1, 3}),
+    CHECK_THROWS_WITH(model->applyChanges({{}, {{.site = 0, .head = 0}}}, std::vector{1, 3}),
                       CONTAINS("the attention of L0 forms no pattern"));
 }

@@ -112,8 +112,8 @@ TEST_CASE("composed models: every part writes token by token what one run of the
     for (const auto& [part, spec] : cases) {
         INFO(nameOf(part->slot) << " " << part->id << ": " << spec.text());
         const auto model = modelOf(spec, 20, true, 1);
-        CHECK(model->whyNoCache().empty() == (stepExecution(spec, 20, 8).kind != StepKind::Whole));
-        CHECK(model->whyNoCache().empty() == !(part->readsLaterRows || (part->block && part->block->lastKey)));
+        CHECK(model->noCacheReason().empty() == (stepExecution(spec, 20, 8).kind != StepKind::Whole));
+        CHECK(model->noCacheReason().empty() == !(part->readsLaterRows || (part->block && part->block->lastKey)));
         if (part->readsLaterRows) continue; // even a row of the whole run changes when tokens follow
         const std::vector<float> whole = wholeLogits(*model, tokens);
         model->truncate(0);
@@ -178,7 +178,7 @@ TEST_CASE("composed models: parts that need all tokens at once say why they run 
     CHECK(reasonOf("mixer=fast_weights, mask=causal & window(64)").first == StepKind::State);
 }
 
-TEST_CASE("composed models: a text longer than the keys that a step reads first goes on", "[inference][gpu]") {
+TEST_CASE("composed models: a text longer than the keys that a step reads first continues", "[inference][gpu]") {
     const std::vector<int> tokens = tokensOf(70);
     for (const char* text : {"heads=multi_head(2), position=t5(8, 20), mask=causal",
                              "heads=grouped_query(4, 2), position=shaw, mask=strided(7)",
@@ -239,9 +239,9 @@ TEST_CASE("composed models: a text lacks no word of a tree, unless it is still w
 
 TEST_CASE("composed models: every step reads the tree that comes with a text", "[inference][gpu]") {
     const auto decoder = modelOf(specOf("heads=multi_head(2), position=dependency_tree, mask=causal"), 16, false, 2);
-    REQUIRE(decoder->whyNoCache().empty());
+    REQUIRE(decoder->noCacheReason().empty());
     const std::vector<int> tokens = tokensOf(12);
-    decoder->setSides({.parents = {2, 4, 2, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}}); // of a text that goes on
+    decoder->setSides({.parents = {2, 4, 2, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}}); // of a text that continues
     REQUIRE(decoder->feed(std::span(tokens).first(3)));
     for (const int token : std::span(tokens).subspan(3)) REQUIRE(decoder->feed(std::array{token}));
     CHECK(distanceTo(*decoder, decoder->formedLogits(decoder->input()), 11) <= kRounding);
@@ -254,7 +254,7 @@ TEST_CASE("composed models: every step reads the tree that comes with a text", "
 
 TEST_CASE("composed models: an encoder does not see the rows that fill up a run", "[inference][gpu]") {
     const auto model = modelOf(specOf("heads=multi_head(2), position=rope"), 30);
-    CHECK(model->whyNoCache() == "in an encoder, every token changes those before it");
+    CHECK(model->noCacheReason() == "in an encoder, every token changes those before it");
     REQUIRE(model->feed(tokensOf(11)));                                              // in 16 rows
     CHECK(distanceTo(*model, model->formedLogits(model->input()), 10) <= kRounding); // in 11 rows
 }
@@ -316,8 +316,8 @@ TEST_CASE("composed models: changes act on steps as on a run of the whole sequen
         INFO(text);
         const auto model = modelOf(specOf(text), 20);
         const std::vector<float> plain = wholeLogits(*model, tokens);
-        PatternEdit pin{.site = 0, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 2};
-        Changes changes{.interventions = {{.hook = "blocks.1.hook_mlp_out", .amount = 0.5f}}, .patterns = {pin}};
+        PatternChange pin{.site = 0, .head = 1, .kind = PatternChange::Kind::Pin, .key = 2};
+        Changes changes{.valueChanges = {{.hook = "blocks.1.hook_mlp_out", .amount = 0.5f}}, .patterns = {pin}};
         changes.setGate(1, 0, 0.25f);
         model->setChanges(changes, tokens);
         const std::vector<float> whole = wholeLogits(*model, tokens);
@@ -347,7 +347,7 @@ TEST_CASE("composed models: with an outer and an inner decoder no pixel changes 
             "heads=multi_head(2), position=learned_2d(3, 4, 1), residual=axial(3, 4, 2, 1), mask=per_layer("
             "row(3, 4, 1) & (causal | ~global(1)), causal & column(3, 4, 1), causal & blocks(4), causal & blocks(4))"),
         1 + kPixels, true, 4);
-    CHECK(model->whyNoCache() ==
+    CHECK(model->noCacheReason() ==
           "with Outer and inner decoder, Axial Transformer, later tokens decide what earlier ones see");
     const std::vector<int> tokens = tokensOf(1 + kPixels);
     const std::vector<float> before = wholeLogits(*model, tokens);

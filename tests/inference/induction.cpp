@@ -108,19 +108,19 @@ TEST_CASE("feeding in pieces gives the same logits as at once", "[session][gpu]"
 }
 
 TEST_CASE("thumbnails: after an edit they equal those drawn from scratch", "[session][gpu]") {
-    LanguageModel edited(makeInductionSource(), {}), fresh(makeInductionSource(), {});
+    LanguageModel changed(makeInductionSource(), {}), fresh(makeInductionSource(), {});
     std::vector<int> ids = lettersOf("attention is all you need attention is all you need attention is all you need");
-    REQUIRE(edited.feed(ids));
-    edited.patterns().grid(16);
+    REQUIRE(changed.feed(ids));
+    changed.patterns().grid(16);
     for (size_t keep : {ids.size() - 1, size_t{37}, size_t{5}}) {
-        edited.truncate(keep);
+        changed.truncate(keep);
         ids.resize(keep);
         for (int letter : lettersOf("xyz abc")) ids.push_back(letter);
-        REQUIRE(edited.feed(std::span(ids).subspan(keep)));
+        REQUIRE(changed.feed(std::span(ids).subspan(keep)));
         fresh.truncate(0);
         REQUIRE(fresh.feed(ids));
         fresh.setGate(-1, -1, 1); // forgets its last picture
-        const PatternGrid a = edited.patterns().grid(16), b = fresh.patterns().grid(16);
+        const PatternGrid a = changed.patterns().grid(16), b = fresh.patterns().grid(16);
         REQUIRE(a.tiles.size() == b.tiles.size());
         for (size_t i = 0; i < a.tiles.size(); ++i) {
             REQUIRE(a.tiles[i].values.size() == b.tiles[i].values.size());

@@ -34,7 +34,7 @@ struct PatternInputs {
                 .width = width};
     }
     /// Uneven weights, which add up to less than 1, of some rows of head 1.
-    RowsByHand rowsByHand() const {
+    ChangedRows changedRowsOf() const {
         return [](int head, int64_t query) {
             std::vector<float> row;
             if (head != 1 || (query % 7 != 3 && (query < 64 || query >= 96))) return row;
@@ -272,14 +272,14 @@ TEST_CASE("long-pattern view: rows that are set by hand are pooled in place of t
     TensorStore store(device);
     inputs.fill(store);
     LongPatternSource source = inputs.source();
-    source.byHand = inputs.rowsByHand();
+    source.changedRows = inputs.changedRowsOf();
     LongPatternView longPattern(device, store, source);
     longPattern.keepOnDevice();
     gpu::Transfer transfer(device.context());
     for (const int head : {1, 0}) {
         std::vector<double> pattern = inputs.pattern(head);
         for (int64_t t = 0; t < inputs.tokens; ++t)
-            if (const auto row = source.byHand(head, t); !row.empty())
+            if (const auto row = source.changedRows(head, t); !row.empty())
                 for (size_t s = 0; s < row.size(); ++s)
                     pattern[static_cast<size_t>(t * inputs.tokens) + s] = static_cast<double>(row[s]);
         const std::vector<double> left = withoutFirst(pattern, inputs.tokens);
@@ -315,7 +315,7 @@ TEST_CASE("long-pattern view: rows that are set by hand are pooled in place of t
     }
     // Coarse: one query stands for its pixel, by hand where it is.
     longPattern.show({.head = 1, .level = 2, .rows = 75, .columns = 75});
-    const std::vector<float> row = source.byHand(1, 66); // the one in the middle
+    const std::vector<float> row = source.changedRows(1, 66); // the one in the middle
     CHECK(longPattern.picture().pixels[16 * 75 + 1] == *std::max_element(row.begin() + 4, row.begin() + 8));
 }
 

@@ -67,7 +67,7 @@ TEST_CASE("long patterns: a head of many tokens is pooled exactly, whole and in 
     }
 }
 
-TEST_CASE("long patterns: a session shows a coarse picture first and goes on until it is exact", "[session][gpu]") {
+TEST_CASE("long patterns: a session shows a coarse picture first and continues until it is exact", "[session][gpu]") {
     TemporaryFolder folders;
     Session session({.validation = true});
     session.post(OpenModelCommand{.path = longerModel(folders.path(), "llama_gqa", 4096).string()});

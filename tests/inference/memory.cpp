@@ -31,7 +31,7 @@ std::vector<int> tokensOf(int count, int vocabulary) {
 std::vector<float> newestLogits(const LanguageModel& model) { return {model.logits().begin(), model.logits().end()}; }
 
 /// What views show of the tokens in the cache.
-std::vector<std::vector<float>> shownBy(LanguageModel& model) {
+std::vector<std::vector<float>> valuesShownBy(LanguageModel& model) {
     std::vector<std::vector<float>> shown{newestLogits(model), model.patterns().newestRows().values};
     for (const PatternTile& tile : model.patterns().grid(64).tiles) shown.push_back(tile.values);
     shown.push_back(model.patterns().tile({.site = 1, .head = 1, .detailSize = 100}).values);
@@ -70,8 +70,8 @@ std::unique_ptr<LanguageModel> runningModel() {
 
 TEST_CASE("memory: a cache that grows has the same bits as one that was large at first", "[inference][gpu]") {
     TemporaryFolder folders;
-    const Changes uniform{.interventions = {},
-                          .patterns = {{.site = 1, .head = 2, .kind = PatternEdit::Kind::Uniform}}};
+    const Changes uniform{.valueChanges = {},
+                          .patterns = {{.site = 1, .head = 2, .kind = PatternChange::Kind::Uniform}}};
     for (const char* name : {"llama_gqa", "mistral"})
         for (const Changes& changes : {Changes(), uniform}) {
             CAPTURE(std::string(name), changes.patterns.size());
@@ -88,7 +88,7 @@ TEST_CASE("memory: a cache that grows has the same bits as one that was large at
                 large.truncate(0);
                 REQUIRE(large.hold(std::span(tokens).first(count), written));
                 CHECK(grown.cacheRows() == rows);
-                CHECK((shownBy(grown) == shownBy(large)));
+                CHECK((valuesShownBy(grown) == valuesShownBy(large)));
             };
             check(60, 0, 64);
             check(64, 2, 64);

@@ -55,8 +55,8 @@ TEST_CASE("typing: a text has the same bits however it came", "[inference][gpu]"
 }
 
 TEST_CASE("typing: a changed run has the same bits however the text came", "[inference][gpu]") {
-    const Changes zeroed{.interventions = {{.hook = "blocks.1.hook_attn_out"}}},
-        uniform{.patterns = {{.site = 1, .head = 2, .kind = PatternEdit::Kind::Uniform}}};
+    const Changes zeroed{.valueChanges = {{.hook = "blocks.1.hook_attn_out"}}},
+        uniform{.patterns = {{.site = 1, .head = 2, .kind = PatternChange::Kind::Uniform}}};
     for (const Changes& changes : {zeroed, uniform}) {
         LanguageModel model(openModelSource("builtin:stories"), {}), other(openModelSource("builtin:stories"), {});
         const std::vector<int> tokens = tokensOf(model, 140);

@@ -56,7 +56,7 @@ TEST_CASE("background: training runs are listed beside the window", "[lab][train
     REQUIRE_FALSE(aside.isEmpty());
     {
         HeldPool held;
-        REQUIRE(model->bringBack(aside));
+        REQUIRE(model->restore(aside));
         CHECK(model->rowOf(folder + "/older") == 0);
     }
     CHECK(QFile::exists(folder + "/older/recipe.json"));

@@ -42,7 +42,7 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     auto& with = lab.find<QComboBox>("compareWith");
     auto& heads = lab.find<QTreeWidget>("compareHeads");
     lab.window().bridge().post(SetChangesCommand{
-        std::make_shared<const Changes>(Changes{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
+        std::make_shared<const Changes>(Changes{{}, {{.site = 1, .head = 0, .kind = PatternChange::Kind::Uniform}}})});
     REQUIRE(lab.settle());
     with.setCurrentIndex(1); // without changes
     REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; }));

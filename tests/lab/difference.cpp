@@ -69,7 +69,7 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return grid.figure().before() != nullptr; }));
     CHECK(lab.find<QComboBox>("interventionsRun").currentText() == "Difference");
-    CHECK(lab.snapshot().isEdited);
+    CHECK(lab.snapshot().isChanged);
     CHECK_FALSE(remark.isHidden());
     CHECK(remark.text().contains("red is more"));
     CHECK(grid.figure().range() > 0.1f);
@@ -156,12 +156,12 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     CHECK_FALSE(heads.showsChange());
     CHECK(candidates.isColumnHidden(3));
     CHECK(remark.isHidden());
-    CHECK(lab.snapshot().isEdited);
+    CHECK(lab.snapshot().isChanged);
     lab.press(lab.action("showDifference"));
     lab.act("holdEdits");
-    CHECK_FALSE(lab.snapshot().isEdited);
+    CHECK_FALSE(lab.snapshot().isChanged);
     lab.act("showDifference");
-    CHECK(lab.snapshot().isEdited);
+    CHECK(lab.snapshot().isChanged);
     CHECK(lab.snapshot().changes->gate(0, 0) == 0.5f);
     REQUIRE(lab.waitFor([&] { return grid.figure().before() != nullptr; }));
     lab.act("resetEdits");
@@ -187,12 +187,12 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
     CHECK(summary.text().contains("original " + number));
     // Copying suffers: what was sure is less so. A shade is full at 8 nats.
     const auto& analyses = lab.snapshot().analyses;
-    const auto& unedited = lab.snapshot().uneditedAnalyses;
+    const auto& original = lab.snapshot().originalAnalyses;
     const auto lossOf = [](const auto& results) {
         return static_cast<const TokenScores&>(*results.at(TokenScoresAnalysis{}.key())).loss;
     };
     for (size_t token = 1; token < strip.shades().size(); ++token)
-        CHECK(strip.shades()[token] == Approx((lossOf(analyses)[token] - lossOf(unedited)[token]) / 8).margin(1e-5));
+        CHECK(strip.shades()[token] == Approx((lossOf(analyses)[token] - lossOf(original)[token]) / 8).margin(1e-5));
     CHECK(*std::ranges::max_element(strip.shades()) > 0.1f);
     auto& shade = lab.find<QComboBox>("textShade");
     shade.setCurrentText("Attention of the head");

@@ -12,7 +12,7 @@ using namespace attn;
 
 namespace fs = std::filesystem;
 
-TEST_CASE("lab: metrics that cannot be written are reported while training goes on", "[lab][training]") {
+TEST_CASE("lab: metrics that cannot be written are reported while training continues", "[lab][training]") {
     LabWindow lab;
     Recipe recipe = suggestedRecipe(*taskCatalogue().front());
     recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
@@ -31,7 +31,7 @@ TEST_CASE("lab: metrics that cannot be written are reported while training goes 
         const test::FileSizeLimit limit(100);
         REQUIRE(lab.waitFor([&] { return state.text().contains("the metrics cannot be written: File too large"); }));
         const int64_t step = training().step;
-        REQUIRE(lab.waitFor([&] { return training().step > step + 3; })); // it goes on
+        REQUIRE(lab.waitFor([&] { return training().step > step + 3; })); // it continues
     }
     REQUIRE(lab.waitFor([&] { return !state.text().contains("⚠"); }));
     QTest::mouseClick(&play, Qt::LeftButton);

@@ -25,7 +25,7 @@ QStringList firstColumn(const QTreeWidget& table) {
 
 } // namespace
 
-TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[lab]") {
+TEST_CASE("lab: a change is added, dragged, undone, saved and reset", "[lab]") {
     LabWindow lab("builtin:induction", kInspectPrompt);
     lab.showPanel("interventions");
     const std::vector<float> before = lab.snapshot().next->logits;
@@ -55,7 +55,7 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     for (size_t i = 0; i < before.size(); ++i) CHECK(lab.snapshot().next->logits[i] == Approx(before[i]).margin(1e-4));
     lab.find<QSlider>("interventionAmount").setValue(50);
     REQUIRE(lab.settle());
-    CHECK(lab.snapshot().changes->interventions.front().amount == Approx(0.5f));
+    CHECK(lab.snapshot().changes->valueChanges.front().amount == Approx(0.5f));
 
     const QString path = lab.folder() + "/edited.attnlab";
     lab.saveSession(path);
@@ -65,12 +65,12 @@ TEST_CASE("lab: an intervention is added, dragged, undone, saved and reset", "[l
     lab.window().files().openSession(path);
     REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return lab.snapshot().changes != nullptr; }));
-    CHECK(lab.snapshot().changes->interventions.front().amount == Approx(0.5f));
+    CHECK(lab.snapshot().changes->valueChanges.front().amount == Approx(0.5f));
     lab.closeGate(0, 0, 0);
     REQUIRE(lab.settle());
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 2 changes.");
     lab.act("resetEdits");
-    CHECK_FALSE(lab.snapshot().isEdited);
+    CHECK_FALSE(lab.snapshot().isChanged);
     CHECK(lab.snapshot().next->logits == before);
     CHECK_FALSE(lab.action("resetEdits").isEnabled());
 }
@@ -117,7 +117,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     const auto edits = *lab.snapshot().changes;
 
     showBefore();
-    CHECK_FALSE(lab.snapshot().isEdited); // so that all views show the model as it was
+    CHECK_FALSE(lab.snapshot().isChanged); // so that all views show the model as it was
     CHECK(lab.snapshot().next->logits == whole);
     CHECK(title.text() == "Showing the original run, without 2 changes.");
     const QString path = lab.folder() + "/held.attnlab";
@@ -133,7 +133,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     showBefore();
     lab.find<QSpinBox>("interventionHead").setValue(1);
     lab.clickAndSettle("interventionAdd");
-    CHECK(lab.snapshot().changes->interventions.size() == 2);
+    CHECK(lab.snapshot().changes->valueChanges.size() == 2);
     CHECK(showsAfter());
     // So does undoing, of that change and of the gate.
     showBefore();
@@ -143,7 +143,7 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     CHECK(showsAfter());
     showBefore();
     for (int step = 0; step < 2; ++step) lab.act("undo");
-    CHECK_FALSE(lab.snapshot().isEdited);
+    CHECK_FALSE(lab.snapshot().isChanged);
     CHECK(lab.snapshot().next->logits == whole);
     for (int step = 0; step < 2; ++step) lab.act("redo");
     CHECK(lab.snapshot().next->logits == edited);
@@ -154,14 +154,14 @@ TEST_CASE("lab: every view shows the model before its changes, and with them aga
     lab.find<QSlider>("gate").setValue(lab.find<QSlider>("gate").maximum() / 2);
     REQUIRE(lab.settle());
     CHECK(showsAfter());
-    CHECK(lab.snapshot().changes->interventions == edits.interventions);
+    CHECK(lab.snapshot().changes->valueChanges == edits.valueChanges);
     CHECK(lab.snapshot().changes->gate(0, 0) == 0.5f);
     lab.act("undo");
     CHECK(lab.snapshot().changes->gate(0, 0) == 0);
     CHECK(lab.snapshot().next->logits == edited);
     showBefore();
     lab.clickAndSettle("interventionsReset");
-    CHECK_FALSE(lab.snapshot().isEdited);
+    CHECK_FALSE(lab.snapshot().isChanged);
     CHECK(lab.snapshot().next->logits == whole);
     CHECK(title.text() == "No changes.");
     CHECK(showsAfter());
@@ -191,7 +191,7 @@ TEST_CASE("lab: every view says that a head is removed, however it was removed",
         CHECK(heads.gate(1, 0) == 1);
         const auto& gate = lab.find<QSlider>("gate");
         CHECK(gate.value() == (isRemoved ? gate.minimum() : gate.maximum()));
-        const bool isByChange = !bench.changes().interventions.empty() && isRemoved;
+        const bool isByChange = !bench.changes().valueChanges.empty() && isRemoved;
         CHECK(gate.isEnabled() == !isByChange);
         CHECK(gate.toolTip().contains("Changes panel") == isByChange);
         for (const char* slider : {"gate", "interventionGate"}) {
@@ -235,11 +235,11 @@ TEST_CASE("lab: a whole layer is one change with one slider", "[lab]") {
     const auto& list = lab.find<QTreeWidget>("interventionsList");
     CHECK(firstColumn(list) == QStringList{"layer 1 removed"});
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change.");
-    REQUIRE(lab.snapshot().changes->interventions.size() == 2);
+    REQUIRE(lab.snapshot().changes->valueChanges.size() == 2);
     CHECK(lab.snapshot().next->logits != before);
     lab.find<QSlider>("interventionAmount").setValue(40);
     REQUIRE(lab.settle());
-    for (const Intervention& each : lab.snapshot().changes->interventions) CHECK(each.amount == Approx(0.4f));
+    for (const ValueChange& each : lab.snapshot().changes->valueChanges) CHECK(each.amount == Approx(0.4f));
     CHECK(firstColumn(list) == QStringList{"40 % of layer 1 removed"});
     const QString path = lab.folder() + "/layer.attnlab";
     lab.saveSession(path);
@@ -262,7 +262,7 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
     auto& where = lab.find<QComboBox>("interventionWhere");
     where.setCurrentIndex(where.findText("Residual stream before layer"));
     auto& kind = lab.find<QComboBox>("interventionKind");
-    kind.setCurrentIndex(static_cast<int>(Intervention::Kind::Patch));
+    kind.setCurrentIndex(static_cast<int>(ValueChange::Kind::Patch));
     CHECK_FALSE(cells.isVisible());
     lab.find<QLineEdit>("interventionText").setText("Lily had a cat. She loved her");
     REQUIRE(lab.waitFor([&] { return cells.isVisible() && cells.tokenCount(RunCellsView::Other) > 0; }));
@@ -285,17 +285,17 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
     drag(at(RunCellsView::Other, 1, 4), at(RunCellsView::Prompt, 1, 3));
     REQUIRE(lab.settle());
     REQUIRE(lab.snapshot().changes);
-    CHECK(lab.snapshot().changes->interventions == std::vector<Intervention>{{.kind = Intervention::Kind::Patch,
-                                                                              .hook = "blocks.0.hook_resid_pre",
-                                                                              .position = 3,
-                                                                              .text = "Lily had a cat. She loved her",
-                                                                              .textPosition = 4}});
+    CHECK(lab.snapshot().changes->valueChanges == std::vector<ValueChange>{{.kind = ValueChange::Kind::Patch,
+                                                                            .hook = "blocks.0.hook_resid_pre",
+                                                                            .position = 3,
+                                                                            .text = "Lily had a cat. She loved her",
+                                                                            .textPosition = 4}});
     CHECK(lab.snapshot().next->logits != before);
     CHECK(cells.moves() == std::vector<RunCellsView::Move>{{1, 4, 3}});
     drag(at(RunCellsView::Other, 1, 2), at(RunCellsView::Prompt, 1, 3)); // takes the other's place
     REQUIRE(lab.settle());
-    REQUIRE(lab.snapshot().changes->interventions.size() == 1);
-    CHECK(lab.snapshot().changes->interventions.front().textPosition == 2);
+    REQUIRE(lab.snapshot().changes->valueChanges.size() == 1);
+    CHECK(lab.snapshot().changes->valueChanges.front().textPosition == 2);
     lab.press(lab.action("undo"));
     lab.act("undo");
     CHECK(lab.snapshot().changes == nullptr);
@@ -319,9 +319,9 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
     QTest::keyClick(&cells, Qt::Key_Return);
     REQUIRE(lab.settle());
     REQUIRE(lab.snapshot().changes);
-    CHECK(lab.snapshot().changes->interventions.front().hook == "hook_embed");
-    CHECK(lab.snapshot().changes->interventions.front().position == 4);
-    CHECK(lab.snapshot().changes->interventions.front().textPosition == 2);
+    CHECK(lab.snapshot().changes->valueChanges.front().hook == "hook_embed");
+    CHECK(lab.snapshot().changes->valueChanges.front().position == 4);
+    CHECK(lab.snapshot().changes->valueChanges.front().textPosition == 2);
     CHECK(lab.snapshot().next->logits != before);
     kind.setCurrentIndex(0);
     CHECK_FALSE(cells.isVisible());

@@ -58,8 +58,8 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     QTest::mouseDClick(&view, Qt::LeftButton, {}, cell);
     REQUIRE(lab.settle());
     REQUIRE(lab.snapshot().changes);
-    CHECK(lab.snapshot().changes->interventions.front().hook == "blocks.0.hook_resid_pre");
-    CHECK(lab.snapshot().changes->interventions.front().position == 4);
+    CHECK(lab.snapshot().changes->valueChanges.front().hook == "blocks.0.hook_resid_pre");
+    CHECK(lab.snapshot().changes->valueChanges.front().position == 4);
     lab.act("resetEdits");
     lab.showPanel("lenses");
     lab.window().bridge().post(SetPromptCommand{{.text = "Lily had a dog."}});
@@ -130,8 +130,8 @@ TEST_CASE("lab: lenses follow a source and a target; two say that they need one 
     CHECK_FALSE(lab.snapshot().changes);
     activate({0, 0});
     REQUIRE(lab.snapshot().changes);
-    CHECK(lab.snapshot().changes->interventions.front().hook == "encoder.0.hook_resid_pre");
-    CHECK(lab.snapshot().changes->interventions.front().text == "four hundred twelve");
+    CHECK(lab.snapshot().changes->valueChanges.front().hook == "encoder.0.hook_resid_pre");
+    CHECK(lab.snapshot().changes->valueChanges.front().text == "four hundred twelve");
 }
 
 TEST_CASE("lab: the lens of spans shows those of a model that has just been trained, and follows the prompt", "[lab]") {

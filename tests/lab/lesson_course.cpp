@@ -137,7 +137,7 @@ TEST_CASE("lessons: what was done before a lesson can be undone after it, but no
     }
 }
 
-TEST_CASE("lessons: the place is remembered, and the list goes on there", "[lab][lessons]") {
+TEST_CASE("lessons: the place is remembered, and the list continues there", "[lab][lessons]") {
     Student lab;
     lab.start(0);
     lab.answer();
@@ -236,7 +236,7 @@ TEST_CASE("lessons: a number may be a fraction", "[lab][lessons]") {
     CHECK(lab.player().progress().number == 6);
 }
 
-TEST_CASE("lessons: the training that one interrupts goes on after it", "[lab][lessons]") {
+TEST_CASE("lessons: the training that one interrupts continues after it", "[lab][lessons]") {
     Student lab("builtin:sort", "3 1 2 =");
     lab.window().workbench().setSampling({.greedy = false, .temperature = 2});
     lab.showPanel("train");
@@ -281,7 +281,7 @@ TEST_CASE("lessons: the window closed in the middle of one opens the next time a
     CHECK(next.findChild<QDockWidget*>("dock.start")->isVisibleTo(&next));
 }
 
-TEST_CASE("lessons: a lesson that was open when the window closed goes on at its step", "[lab][lessons]") {
+TEST_CASE("lessons: a lesson that was open when the window closed continues at its step", "[lab][lessons]") {
     Student lab; // an application
     QTemporaryDir folder;
     const auto open = [&] {

@@ -338,7 +338,7 @@ TEST_CASE("opening: a failure goes when its command succeeds, and by itself afte
     auto& failure = banner(lab, "failureBanner");
     const auto change = [&](const char* hook) {
         Changes changes;
-        changes.interventions.push_back({.hook = hook});
+        changes.valueChanges.push_back({.hook = hook});
         lab.window().bridge().post(SetChangesCommand{std::make_shared<const Changes>(changes)});
     };
     change("blocks.9.hook_mlp_out");

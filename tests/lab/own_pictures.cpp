@@ -160,7 +160,7 @@ TEST_CASE("own pictures: one draws a picture, and it is kept like one from a fil
 
     const QString session = lab.folder() + "/drawn.attnlab";
     lab.saveSession(session);
-    CHECK(imageFrom(canvasOf(lab).drawing()) == drawn); // one goes on with it
+    CHECK(imageFrom(canvasOf(lab).drawing()) == drawn); // one continues with it
     lab.find<DrawingPad>("drawingPad").reject();
     lab.press(lab.action("undo"));
     CHECK(setup(lab).name != "Drawn picture");

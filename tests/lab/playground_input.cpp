@@ -47,7 +47,7 @@ TEST_CASE("lab: a sentence through the open model's layer, with its tokens on th
     CHECK(lab.find<QLabel>("notRetrained").isVisible());
     lab.press(lab.action("undo"));
     lab.press(lab.action("undo"));
-    // The sentence goes on, and the maps with it.
+    // The sentence continues, and the maps with it.
     lab.window().bridge().post(GenerateCommand{.maxTokens = 1});
     REQUIRE(lab.waitFor([&] { return shown(lab).query.tokens == tokens + 1; }));
     // Undo brings the random vectors and the heads back.

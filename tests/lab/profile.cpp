@@ -33,7 +33,7 @@ TEST_CASE("lab: the profile follows the selected head, and a click on a weight e
 
     // A pattern that is set by hand is what is counted, and is said.
     lab.window().bridge().post(SetChangesCommand{std::make_shared<const Changes>(
-        Changes{{}, {{.site = 0, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}})});
+        Changes{{}, {{.site = 0, .head = 0, .kind = PatternChange::Kind::Pin, .key = 2}}})});
     const auto receivedBy = [&](size_t key) {
         return lab.find<LinesView>("profileReceived").figure().lines[0].values[key];
     };

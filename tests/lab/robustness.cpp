@@ -161,7 +161,7 @@ TEST_CASE("lab: pasting from an empty clipboard changes nothing", "[lab]") {
     CHECK(prompt.toPlainText() == "abcabc");
 }
 
-TEST_CASE("lab: locks are set although a field makes its controls anew when it loses the focus", "[lab]") {
+TEST_CASE("lab: locks are set although a field makes its controls again when it loses the focus", "[lab]") {
     LabWindow lab;
     auto* container = new QWidget(&lab.window());
     assignControlGroup(container, "recipe");

@@ -81,7 +81,7 @@ TEST_CASE("scope mirror: a scope that the window opened hears heads, tokens and 
 TEST_CASE("scope mirror: what is changed about the model is sent, also to a scope that starts later", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     const Changes edits{{{.hook = "blocks.1.attn.hook_z", .head = 0}},
-                        {{.site = 0, .head = 1, .kind = PatternEdit::Kind::Uniform}},
+                        {{.site = 0, .head = 1, .kind = PatternChange::Kind::Uniform}},
                         {{{0, 0}, 0.5f}}};
     lab.window().workbench().setChanges(edits);
     REQUIRE(lab.settle());

@@ -156,7 +156,7 @@ TEST_CASE("lab: written tokens keep their probabilities in a session, and old fi
 TEST_CASE("session file: gates are kept with the other changes, and old files have them apart", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     Workbench& bench = lab.window().workbench();
-    const Changes changes{.interventions = {{.hook = "blocks.1.attn.hook_z", .head = 0, .amount = 0.5f}},
+    const Changes changes{.valueChanges = {{.hook = "blocks.1.attn.hook_z", .head = 0, .amount = 0.5f}},
                           .patterns = {},
                           .gates = {{{0, 1}, 0.25f}, {{1, 0}, 0}}};
     bench.setChanges(changes);
@@ -175,7 +175,7 @@ TEST_CASE("session file: gates are kept with the other changes, and old files ha
     CHECK(bench.changes() == changes);
     view["gates"] = QJsonArray{1, 0.25, 0}; // of another model
     lab.window().panels().setView("interventions", view);
-    CHECK(bench.changes() == Changes{.interventions = changes.interventions});
+    CHECK(bench.changes() == Changes{.valueChanges = changes.valueChanges});
     REQUIRE(lab.settle());
     CHECK(*lab.snapshot().changes == bench.changes());
 }
@@ -408,7 +408,7 @@ TEST_CASE("sessions: undo leads back from a run that trains, and the step can be
     lab.press(lab.action("undo"));
     REQUIRE(lab.waitFor(
         [&] { return lab.snapshot().path() == "builtin:induction" && !lab.window().session().isRestoring(); }));
-    QTest::qWait(1'000); // weights of the run go on arriving
+    QTest::qWait(1'000); // weights of the run continue arriving
     CHECK(lab.snapshot().path() == "builtin:induction");
     CHECK(lab.text() == "abcabc");
     CHECK(lab.action("redo").isEnabled());

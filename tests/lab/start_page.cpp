@@ -15,7 +15,7 @@ TEST_CASE("start page: is offered at the very first start, and once", "[lab][les
     }
 }
 
-TEST_CASE("start page: the greeting leaves when the user goes on", "[lab][lessons]") {
+TEST_CASE("start page: the greeting leaves when the user continues", "[lab][lessons]") {
     LabWindow lab;
     MainWindow window({.preferences = Preferences{}, .device = {}, .greets = true});
     window.show();

@@ -10,7 +10,7 @@ namespace attn {
 
 inline constexpr int kPatienceMs = 180'000; ///< software Vulkan beside other work, under a sanitizer too
 
-/// A student: answers, does what the step asks for with the real control, and goes on.
+/// A student: answers, does what the step asks for with the real control, and continues.
 class Student : public LabWindow {
 public:
     using LabWindow::LabWindow;

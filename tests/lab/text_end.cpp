@@ -2,7 +2,7 @@
 
 using namespace attn;
 
-TEST_CASE("next token: the end of a text is said, and one goes on or starts afresh", "[lab]") {
+TEST_CASE("next token: the end of a text is said, and one continues or starts afresh", "[lab]") {
     LabWindow lab("builtin:sort", "3 1 2 =");
     lab.showPanel("next");
     auto& list = lab.find<QTreeView>("candidates");
@@ -24,7 +24,7 @@ TEST_CASE("next token: the end of a text is said, and one goes on or starts afre
     CHECK(list.isVisible());
     runToEnd();
     const size_t length = lab.snapshot().sequence->tokens.size();
-    lab.click("textEnded.1"); // Go on
+    lab.click("textEnded.1"); // Continue
     CHECK(list.isVisible());
     CHECK_FALSE(said.isVisible());
     QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, list.visualRect(list.model()->index(0, 0)).center());

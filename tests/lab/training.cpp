@@ -233,7 +233,7 @@ TEST_CASE("lab: training that starts while the model writes leaves the text, and
     REQUIRE(lab.waitFor([&] { return training(lab).step > 3; }));
     CHECK(lab.find<QPushButton>("train.play").isVisible());
     const size_t before = written();
-    REQUIRE(lab.waitFor([&] { return written() > before + 3; })); // it goes on
+    REQUIRE(lab.waitFor([&] { return written() > before + 3; })); // it continues
     CHECK(lab.snapshot().model->name == "stories");
     const auto* activity = lab.window().findChild<StatusStrip*>()->findChild<QLabel*>();
     CHECK_THAT(activity->text().toStdString(), CONTAINS("Generating") && CONTAINS("Training reverse"));

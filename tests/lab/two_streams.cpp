@@ -131,8 +131,8 @@ TEST_CASE("two streams: the grid names the three kinds of sites, and a cell is e
 TEST_CASE("two streams: sessions, links and the list of changes name sites as the model does", "[lab]") {
     LabWindow lab(kModel.c_str(), "the cat is small.");
     Workbench& bench = lab.window().workbench();
-    const Changes changes{.interventions = {{.hook = "decoder.0.cross_attn.hook_z", .head = 1}},
-                          .patterns = {{.site = 0, .head = 2, .kind = PatternEdit::Kind::Uniform}},
+    const Changes changes{.valueChanges = {{.hook = "decoder.0.cross_attn.hook_z", .head = 1}},
+                          .patterns = {{.site = 0, .head = 2, .kind = PatternChange::Kind::Uniform}},
                           .gates = {{{kCross, 0}, 0.5f}}};
     bench.setChanges(changes);
     bench.selectHead(kCross, 1);
@@ -164,7 +164,7 @@ TEST_CASE("two streams: sessions, links and the list of changes name sites as th
         "interventions",
         {{"edits",
           QJsonObject{{"gates", QJsonArray{QJsonObject{{"site", "blocks.4.attn"}, {"head", 2}, {"gate", 0.25}}}}}}});
-    CHECK(bench.changes() == Changes{.interventions = {}, .patterns = {}, .gates = {{{kCross, 2}, 0.25f}}});
+    CHECK(bench.changes() == Changes{.valueChanges = {}, .patterns = {}, .gates = {{{kCross, 2}, 0.25f}}});
 }
 
 TEST_CASE("two streams: heads of cross-attention have gates and changes of their own", "[lab]") {
@@ -176,7 +176,7 @@ TEST_CASE("two streams: heads of cross-attention have gates and changes of their
     REQUIRE(gate.isEnabled());
     gate.setValue(0);
     REQUIRE(lab.settle());
-    CHECK(bench.changes() == Changes{.interventions = {}, .patterns = {}, .gates = {{{kCross, 1}, 0.0f}}});
+    CHECK(bench.changes() == Changes{.valueChanges = {}, .patterns = {}, .gates = {{{kCross, 1}, 0.0f}}});
     bench.setChanges({});
     lab.showPanel("interventions");
     CHECK(lab.find<QSpinBox>("interventionLayer").text().contains("Cross L0"));

@@ -298,7 +298,7 @@ TEST_CASE("lab: clicking a class rolls attention out by its gradient", "[lab][vi
     const QTreeWidgetItem* second = answers.topLevelItem(1);
     const int label = second->data(0, Qt::UserRole).toInt();
     const QRect row = answers.visualItemRect(second);
-    const QString name = second->text(0); // the list is made anew
+    const QString name = second->text(0); // the list is made again
     QTest::mouseClick(answers.viewport(), Qt::LeftButton, {}, row.center());
     REQUIRE(lab.waitFor([&] { return rolloutClass(lab) == label; }));
     CHECK(weighted.currentData().toInt() == label);
@@ -411,8 +411,8 @@ TEST_CASE("lab: another picture and another model stand beside the first, with w
     lab.closeGate(0, 0, 0);
     with.setCurrentIndex(SecondRun::Original);
     REQUIRE(lab.waitFor([&] {
-        return lab.snapshot().uneditedAnswer && second().answer &&
-               second().answer->logits == lab.snapshot().uneditedAnswer->logits && heads.topLevelItemCount() == 6;
+        return lab.snapshot().originalAnswer && second().answer &&
+               second().answer->logits == lab.snapshot().originalAnswer->logits && heads.topLevelItemCount() == 6;
     }));
     CHECK(heads.topLevelItem(2)->text(0).startsWith("L1 "));
     CHECK(heads.topLevelItem(2)->text(1).toDouble() > 0);

@@ -41,8 +41,8 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
     auto& heads = lab.find<PointedView>("headsPictures");
     QTest::keyClick(&heads, Qt::Key_Return);
     const std::vector<float> closed = logitsOf(lab, 0, 1, 0, {});
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().uneditedAnswer && near(lab.snapshot().answer->logits, closed); }));
-    CHECK(near(lab.snapshot().uneditedAnswer->logits, whole));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().originalAnswer && near(lab.snapshot().answer->logits, closed); }));
+    CHECK(near(lab.snapshot().originalAnswer->logits, whole));
     CHECK(lab.find<QLabel>("interventionsTitle").text() == "The model runs with 1 change.");
     CHECK(lab.find<QTreeWidget>("interventionsEffect").topLevelItemCount() > 1);
     CHECK_FALSE(lab.find<QTreeWidget>("interventionsEffect").isColumnHidden(3));
@@ -72,7 +72,7 @@ TEST_CASE("lab: a head of a vision model is closed by a click, a key and a slide
 
     QTest::keyClick(&lab.window(), Qt::Key_Backspace, Qt::ControlModifier);
     REQUIRE(
-        lab.waitFor([&] { return changes(lab).empty() && lab.snapshot().answer && !lab.snapshot().uneditedAnswer; }));
+        lab.waitFor([&] { return changes(lab).empty() && lab.snapshot().answer && !lab.snapshot().originalAnswer; }));
     CHECK(lab.snapshot().answer->logits == whole);
     CHECK(run.currentIndex() == 0);
     lab.window().workbench().undoStack().undo();
@@ -114,7 +114,7 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     lab.find<QSlider>("interventionAmount").setValue(0); // of the one that is selected
     REQUIRE(lab.waitFor([&] {
         const auto& shown = lab.snapshot();
-        return shown.answer && shown.uneditedAnswer && near(shown.answer->logits, shown.uneditedAnswer->logits);
+        return shown.answer && shown.originalAnswer && near(shown.answer->logits, shown.originalAnswer->logits);
     }));
     press(lab, "interventionsRemove");
     CHECK(list.topLevelItemCount() == 0);
@@ -232,11 +232,11 @@ TEST_CASE("lab: every lens on a picture answers, follows it, and its cells chang
     const auto cell = matrix.figureLayout().cellRect({1, 3}).center().toPoint();
     QTest::mouseClick(&matrix, Qt::LeftButton, {}, cell); // of a double click QTest sends the second alone
     QTest::mouseDClick(&matrix, Qt::LeftButton, {}, cell);
-    REQUIRE(lab.waitFor([&] { return changes(lab).interventions.size() == 1; }));
-    const Intervention& change = changes(lab).interventions.front();
+    REQUIRE(lab.waitFor([&] { return changes(lab).valueChanges.size() == 1; }));
+    const ValueChange& change = changes(lab).valueChanges.front();
     CHECK(change.hook == "blocks.1.hook_resid_pre");
     CHECK(change.position == 3);
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().uneditedAnswer && !lab.snapshot().failure; }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().originalAnswer && !lab.snapshot().failure; }));
 
     // A quick lens follows another picture by itself.
     lab.showPanel("lenses");

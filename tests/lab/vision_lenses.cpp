@@ -162,11 +162,11 @@ TEST_CASE("lab: in a model that merges tokens a cell of the patching lens change
     for (int column = 1; column <= 27; ++column) QTest::keyClick(&matrix, Qt::Key_Right);
     REQUIRE(matrix.figure().selected == MatrixCell{2, 27}); // row 3, column 3 of the patches
     QTest::keyClick(&matrix, Qt::Key_Return);
-    REQUIRE(lab.waitFor([&] { return changes(lab).interventions.size() == 1; }));
-    const Intervention& change = changes(lab).interventions.front();
+    REQUIRE(lab.waitFor([&] { return changes(lab).valueChanges.size() == 1; }));
+    const ValueChange& change = changes(lab).valueChanges.front();
     CHECK(change.hook == "blocks.2.hook_resid_pre");
     CHECK(change.position == 5); // row 1, column 1 of 4 x 4
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().uneditedAnswer && !lab.snapshot().failure; }));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().originalAnswer && !lab.snapshot().failure; }));
 }
 
 TEST_CASE("lab: lenses and head kinds of a picture show what a gate changes", "[lab][vision]") {
@@ -182,7 +182,7 @@ TEST_CASE("lab: lenses and head kinds of a picture show what a gate changes", "[
         return static_cast<const InputAttribution&>(*results.at(InputAttributionAnalysis{}.key())).integratedGradients;
     };
     const std::vector<float> after = resultOf(lab.snapshot().analyses),
-                             before = resultOf(lab.snapshot().uneditedAnalyses);
+                             before = resultOf(lab.snapshot().originalAnalyses);
     const std::vector<float>& shown = lab.find<PatchOverlayView>("lensPicture").figure().values();
     REQUIRE(shown.size() == after.size());
     double largest = 0;

@@ -26,7 +26,7 @@ TEST_CASE("generate: the folder's rules hold, and options that change nothing ar
     CHECK(tokensOf("{\"eos_token_id\": [0, " + first + "]}", "--greedy").size() == 4);
     CHECK(tokensOf("{\"forced_eos_token_id\": 7}", "--greedy").back() == 7);
     CHECK(tokensOf("{\"do_sample\": false}", "") == plain);              // as the folder chooses
-    CHECK(tokensOf("{\"do_sample\": true, \"top_k\": 1}", "") == plain); // the one most likely token
+    CHECK(tokensOf("{\"do_sample\": true, \"top_k\": 1}", "") == plain); // the one most probable token
     writeFile(folder / "generation_config.json", "{\"do_sample\": true, \"num_beams\": 4}");
     checkProgram("generate " + model, 0, {"this program does not draw tokens in a beam search"});
     fs::remove(folder / "generation_config.json");

@@ -39,7 +39,7 @@ TEST_CASE("builtin:english: accents, emoji, new lines and quotes survive", "[mod
     }
 }
 
-TEST_CASE("builtin:english: it reads 512 tokens and does not know for certain how its example goes on",
+TEST_CASE("builtin:english: it reads 512 tokens and does not know for certain how its example continues",
           "[models][gpu]") {
     LanguageModel model = openEnglish();
     CHECK(model.info().contextLength == 512);

@@ -160,7 +160,7 @@ TEST_CASE("left out: a key that a file gives twice has its last value, and is na
 
 TEST_CASE("left out: a wrapper's prefix before every name is no obstacle", "[models]") {
     ModelFolder folder("llama");
-    folder.editHeader([](json& header) {
+    folder.changeHeader([](json& header) {
         json wrapped;
         for (const auto& [name, entry] : header.items())
             wrapped[name == "__metadata__" ? name : "module._orig_mod." + name] = entry;
@@ -174,7 +174,7 @@ TEST_CASE("left out: a wrapper's prefix before every name is no obstacle", "[mod
 TEST_CASE("left out: what a program adds to the names of some tensors is no obstacle, but two of one name are",
           "[models]") {
     ModelFolder folder("llama");
-    folder.editHeader([](json& header) {
+    folder.changeHeader([](json& header) {
         json wrapped;
         for (const auto& [name, entry] : header.items()) {
             const bool isFirst = name.find("layers.0.") != name.npos, isSecond = name.find("layers.1.") != name.npos;
@@ -186,7 +186,7 @@ TEST_CASE("left out: what a program adds to the names of some tensors is no obst
     CHECK(source->warnings().empty());
     CHECK(source->sourceName("blocks.0.ln1.w") == "module.model.layers.0.input_layernorm.weight");
     CHECK(source->sourceName("blocks.1.ln1.w") == "model._orig_mod.layers.1.input_layernorm.weight");
-    folder.editHeader([](json& header) { // two of one name: neither is meant
+    folder.changeHeader([](json& header) { // two of one name: neither is meant
         header["_orig_mod.module.model.layers.0.input_layernorm.weight"] =
             header["module.model.layers.0.post_attention_layernorm.weight"];
         header.erase("module.model.layers.0.post_attention_layernorm.weight");

@@ -28,7 +28,7 @@ public:
     }
 
     /// Changes the header of model.safetensors as JSON; the data stays.
-    template <class Change> void editHeader(const Change& change) {
+    template <class Change> void changeHeader(const Change& change) {
         auto [header, data] = weights();
         change(header);
         writeFile(folder_ / "model.safetensors", safetensors(header.dump(), data));
@@ -50,7 +50,7 @@ public:
             if (name == "write")
                 for (const auto& [file, text] : value.items()) writeFile(folder_ / file, text.get<std::string>());
             if (name == "remove") fs::remove(folder_ / value.get<std::string>());
-            if (name == "header") editHeader(patch);
+            if (name == "header") changeHeader(patch);
             if (name.ends_with(".json")) edit(name, patch);
         }
     }

@@ -17,7 +17,7 @@ LanguageModel opened(const std::string& name) {
     return {openModelSource((kGoldenRoot / name).string()), {.device = {.validation = true}}};
 }
 
-/// The most likely target of a source, token by token.
+/// The most probable target of a source, token by token.
 std::vector<int> written(LanguageModel& model, const std::vector<int>& source, size_t count) {
     model.truncate(0);
     model.setSides({.source = source});
@@ -57,7 +57,7 @@ TEST_CASE("two streams: logits, patterns and every hook on the device agree with
     }
 }
 
-TEST_CASE("two streams: the most likely target is PyTorch's, and another source gives another", "[models][gpu]") {
+TEST_CASE("two streams: the most probable target is PyTorch's, and another source gives another", "[models][gpu]") {
     for (const std::string name : {"t5", "t5_gated", "mt5", "bart", "marian", "marian_two_tables"}) {
         INFO(name);
         LanguageModel model = opened(name);

@@ -26,7 +26,8 @@ std::string pathOf(const std::string& model) { return "'" + (kGoldenRoot / model
 
 } // namespace
 
-TEST_CASE("attention-cli classify: the likeliest classes with probability and label", "[models][vision][cli][gpu]") {
+TEST_CASE("attention-cli classify: the most probable classes with probability and label",
+          "[models][vision][cli][gpu]") {
     const TemporaryFolder folder;
     const std::string arguments = "classify " + pathOf("vit") + " --image " + writePicture(folder, "vit");
     const std::vector<float> logits = Golden("vit").values("logits");

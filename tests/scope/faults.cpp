@@ -25,7 +25,7 @@ extern "C" VKAPI_ATTR VkResult VKAPI_CALL vkAcquireNextImageKHR(VkDevice device,
     return real(device, swapchain, timeout, semaphore, fence, index);
 }
 
-TEST_CASE("faults: a swapchain that is out of date is made anew, and so is a lost surface", "[scope][gpu]") {
+TEST_CASE("faults: a swapchain that is out of date is made again, and so is a lost surface", "[scope][gpu]") {
     ScopeWindow window({.prompt = "qwertyuiopqwert", .site = 1, .head = 0, .width = 500, .height = 400});
     for (const VkResult failure : {VK_ERROR_OUT_OF_DATE_KHR, VK_ERROR_SURFACE_LOST_KHR}) {
         acquireFailure = failure;

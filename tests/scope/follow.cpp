@@ -64,8 +64,8 @@ TEST_CASE("mirror: a message survives its line, and wrong lines say what is wron
                             .tokens = std::vector{1, 2, 3},
                             .promptLength = 2,
                             .step = 4,
-                            .changes = Changes{{{.kind = Intervention::Kind::Patch, .hook = "hook_embed", .text = "ä"}},
-                                               {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}},
+                            .changes = Changes{{{.kind = ValueChange::Kind::Patch, .hook = "hook_embed", .text = "ä"}},
+                                               {{.site = 1, .head = 0, .kind = PatternChange::Kind::Pin, .key = 2}},
                                                {{{0, 0}, 0.5f}}},
                             .site = 1,
                             .head = 0,
@@ -177,24 +177,25 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
 
     // A changed pattern shows in the head's picture and in the grid.
     const int last = scope.subject().tokenCount() - 1;
-    leader.send(mirrorLine({.changes = Changes{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Pin, .key = 2}}},
-                            .site = 1,
-                            .head = 0}));
+    leader.send(
+        mirrorLine({.changes = Changes{{}, {{.site = 1, .head = 0, .kind = PatternChange::Kind::Pin, .key = 2}}},
+                    .site = 1,
+                    .head = 0}));
     REQUIRE(
         window.drawUntil([&] { return !scope.model().changes().patterns.empty() && scope.subject().layer() == 1; }));
     const Screenshot picture = window.picture();
     CHECK(window.colourOf(picture, {last, 2}).isNear(kOne));
     CHECK(window.colourOf(picture, {last, 3}).isNear(kZero));
     const auto tiles = scope.model().microscope().layerTiles(1, 32, 1, 0);
-    REQUIRE(tiles.byHand.size() == 1);
-    CHECK(tiles.byHand.front().at(last, 2) == 1);
-    CHECK(tiles.byHand.front().at(last, 3) == 0);
+    REQUIRE(tiles.changedRows.size() == 1);
+    CHECK(tiles.changedRows.front().at(last, 2) == 1);
+    CHECK(tiles.changedRows.front().at(last, 3) == 0);
     leader.send(mirrorLine({.view = "grid"}));
     REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::Grid && !scope.isRefining(); }));
     leader.send(mirrorLine({.view = "lens"})); // the old name of the long-pattern view
     REQUIRE(window.drawUntil([&] { return scope.page().shown() == ViewId::LongPattern && !scope.isRefining(); }));
     const Screenshot pinned = window.picture();
-    CHECK(scope.model().isByHand());
+    CHECK(scope.model().hasChangedPattern());
     CHECK(window.colourOf(pinned, {last, 2}).isNear(kOne));
     CHECK(window.colourOf(pinned, {last, 3}).isNear(kZero));
     leader.send(mirrorLine({.changes = Changes{}}));
@@ -203,21 +204,21 @@ TEST_CASE("follow: the scope's model is edited as it is told", "[scope][gpu]") {
 
     // A timed step leaves no trace of it in the caches.
     leader.send(mirrorLine({.changes = Changes{{{.hook = "hook_embed", .position = last, .amount = 0.5f}}, {}}}));
-    REQUIRE(window.drawUntil([&] { return !scope.model().changes().interventions.empty(); }));
-    const auto edited = scope.model().language().patterns().tile({.site = 1, .head = 0}).values;
+    REQUIRE(window.drawUntil([&] { return !scope.model().changes().valueChanges.empty(); }));
+    const auto changed = scope.model().language().patterns().tile({.site = 1, .head = 0}).values;
     scope.model().microscope().profile(Microscope::Phase::Decode);
-    CHECK(scope.model().language().patterns().tile({.site = 1, .head = 0}).values == edited);
+    CHECK(scope.model().language().patterns().tile({.site = 1, .head = 0}).values == changed);
 
     const auto gates = [](float gate) {
         return Changes{.gates = {{{0, 0}, gate}, {{0, 1}, gate}, {{1, 0}, gate}, {{1, 1}, gate}}};
     };
     leader.send(mirrorLine({.changes = gates(0)}));
-    REQUIRE(window.drawUntil([&] { return scope.model().changes().interventions.empty(); }));
+    REQUIRE(window.drawUntil([&] { return scope.model().changes().valueChanges.empty(); }));
     CHECK(logits() != before);
     leader.send(mirrorLine({.changes = Changes{{{.hook = "no such hook"}}, {}}})); // is said, and does no harm
     REQUIRE(window.drawUntil([&] { return scope.subject().notice().find("no hook") != std::string::npos; }));
     leader.send(mirrorLine({.changes = gates(0.5f)}) + mirrorLine({.changes = Changes{}}));
-    REQUIRE(window.drawUntil([&] { return !scope.model().language().isEdited(); }));
+    REQUIRE(window.drawUntil([&] { return !scope.model().language().isChanged(); }));
     CHECK(logits() == before);
 }
 

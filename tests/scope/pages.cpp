@@ -157,7 +157,7 @@ TEST_CASE("timeline: the ops of a step take what the whole takes, and the cache 
     const auto attention = std::ranges::find(profile.ops, "fused_attention", &OpTime::name);
     REQUIRE(attention != profile.ops.end());
     CHECK(attention->operations > 0);
-    window.press("space"); // goes on as if nothing had been timed
+    window.press("space"); // continues as if nothing had been timed
     CHECK(window.scope().subject().labels().back() == "y");
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("timeline and plan: of the step with the changes that are in force", "
     };
     const std::map<std::pair<int, int>, float> gates{{{model.layers() - 1, model.heads() - 1}, 0.5f}};
     const Changes edits{{{.hook = "blocks.0.hook_attn_out", .amount = 0.5f}},
-                        {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}},
+                        {{.site = 1, .head = 0, .kind = PatternChange::Kind::Uniform}},
                         gates};
     edit(edits);
     CHECK(timeline.facts().ends_with("with 3 changes"));

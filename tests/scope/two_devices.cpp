@@ -58,7 +58,7 @@ TEST_CASE("two devices: what one computes another shows, to the pixel, and a sen
         const Screenshot other = window.picture();
         CHECK(other.rgb != shown.rgb);
     }
-    window.press("space"); // writing goes on
+    window.press("space"); // writing continues
     CHECK(window.scope().subject().tokenCount() == 16);
 }
 

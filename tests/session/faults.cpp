@@ -4,7 +4,7 @@
 #include "tests/session/failing_vulkan.h"
 #include "tests/session/session_test.h"
 
-// What a user can do wrong, and what a device can do to a user: a sentence, nothing lost, and the session goes on.
+// What a user can do wrong, and what a device can do to a user: a sentence, nothing lost, and the session continues.
 
 using namespace attn;
 using namespace attn::test;
@@ -195,7 +195,7 @@ TEST_CASE("faults: when the device runs out of memory all the same, the open mod
     CHECK(succeed(session, SetPromptCommand{{.text = std::string(100, 'a')}})->sequence->tokens.size() == 100);
 }
 
-TEST_CASE("faults: a lost device ends the model, not the session; opening it again goes on with the text",
+TEST_CASE("faults: a lost device ends the model, not the session; opening it again continues with the text",
           "[session][gpu]") {
     OpenSession session("abcabc", kShaderDevice);
     succeed(session, GenerateCommand{.maxTokens = 2});

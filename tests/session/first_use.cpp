@@ -17,17 +17,17 @@ namespace {
 /// @param kernels folder that holds the engine's kernels before the session ends
 bool preparesEngine(const OpenModelCommand& open, const std::filesystem::path& kernels) {
     Session session(kShaderDevice);
-    std::atomic<bool> isSaid = false;
+    std::atomic<bool> isAnnounced = false;
     session.setListener([&] {
         const auto snapshot = session.latest();
-        if (snapshot->status.activity != Activity::Idle && snapshot->status.preparesEngine) isSaid = true;
+        if (snapshot->status.activity != Activity::Idle && snapshot->status.preparesEngine) isAnnounced = true;
     });
     CHECK_FALSE(after(session, open)->status.preparesEngine);
     session.setListener({});
     const auto areKept = [&] { return !std::filesystem::is_empty(kernels); };
     for (int wait = 0; wait < 100 && !areKept(); ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     CHECK(areKept());
-    return isSaid;
+    return isAnnounced;
 }
 
 } // namespace

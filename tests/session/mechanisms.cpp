@@ -132,7 +132,7 @@ std::string growthOf(const Part& part) {
     return fmt::format("T^{:.1f}, T^{:.1f}", std::abs(growth.operations), growth.memory); // not "-0.0"
 }
 
-/// The growth of the time from 512 tokens on, from the file that `attention-cli cost --parts` wrote; no value: it has
+/// The growth of the time from 512 tokens on, from the file that `attention-cli cost --parts` wrote; none: it has
 /// no such part.
 std::optional<double> measuredGrowth(const Part& part) {
     std::ifstream table(kTimes);

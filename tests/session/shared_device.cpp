@@ -52,7 +52,7 @@ TEST_CASE("shared device: two models that run at once give what they give alone"
     CHECK(differences == 0);
 }
 
-TEST_CASE("shared device: a lost one is opened anew for the next who asks", "[session][gpu]") {
+TEST_CASE("shared device: a lost one is opened again for the next who asks", "[session][gpu]") {
     LanguageModel model = induction(kShaderDevice);
     const auto lost = Device::shared(kShaderDevice);
     {

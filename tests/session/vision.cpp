@@ -133,7 +133,7 @@ TEST_CASE("pictures: changes, the original run and both are those of the model",
     const Shown plain = open(session, "vit");
     Changes changes;
     changes.setGate(0, 1, 0);
-    changes.interventions.push_back({.hook = "blocks.1.hook_mlp_out"});
+    changes.valueChanges.push_back({.hook = "blocks.1.hook_mlp_out"});
     VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), kTestDevice);
     const std::vector<float> patches = model.patchesOf(*plain->picture->image);
     model.setChanges(changes, patches);
@@ -145,24 +145,24 @@ TEST_CASE("pictures: changes, the original run and both are those of the model",
     };
     Shown shown = post(changes);
     REQUIRE_FALSE(shown->failure);
-    CHECK(shown->isEdited);
+    CHECK(shown->isChanged);
     CHECK(shown->answer->logits == expected);
-    CHECK(shown->uneditedAnswer->logits == plain->answer->logits);
+    CHECK(shown->originalAnswer->logits == plain->answer->logits);
     shown = after(session, ShowRunCommand{ShownRun::Original});
-    CHECK_FALSE(shown->isEdited);
+    CHECK_FALSE(shown->isChanged);
     CHECK(shown->answer->logits == plain->answer->logits);
     CHECK(*shown->changes == changes); // they are kept
     shown = after(session, ShowRunCommand{ShownRun::Difference});
     CHECK(shown->answer->logits == expected);
-    CHECK(shown->uneditedAnswer->logits == plain->answer->logits);
+    CHECK(shown->originalAnswer->logits == plain->answer->logits);
     // Analyses run on both.
     const TokenMap& map = rollout(session, {});
     shown = session.latest();
-    REQUIRE(shown->uneditedAnalyses.contains("rollout"));
-    CHECK(static_cast<const Rollout&>(*shown->uneditedAnalyses.at("rollout")).map.values != map.values);
+    REQUIRE(shown->originalAnalyses.contains("rollout"));
+    CHECK(static_cast<const Rollout&>(*shown->originalAnalyses.at("rollout")).map.values != map.values);
     CHECK(shown->answer->logits == expected);
     shown = post({});
-    CHECK_FALSE(shown->uneditedAnswer);
+    CHECK_FALSE(shown->originalAnswer);
     CHECK(shown->answer->logits == plain->answer->logits);
 }
 
@@ -213,7 +213,7 @@ TEST_CASE("pictures: another checkpoint of a run takes the place of the one befo
         CHECK(shown->shown->title == "step " + std::to_string(step + 1));
         CHECK(shown->model->name == "shapes");
         if (!first) first = shown->model;
-        CHECK(shown->model == first); // nothing was made anew
+        CHECK(shown->model == first); // nothing was made again
         const auto expected = prediction().probabilities;
         REQUIRE(shown->answer->probabilities.size() == expected.size());
         for (size_t i = 0; i < expected.size(); ++i)
@@ -297,8 +297,8 @@ TEST_CASE("vision: patterns of windows that are set by hand stay within them, an
         const SitePattern own = model.patternsAndLogits(patches, layer).patterns[static_cast<size_t>(layer)];
         REQUIRE(own.layout.windows);
         const auto places = static_cast<size_t>(own.layout.windows->length()), heads = static_cast<size_t>(own.heads);
-        const PatternEdit pin{.site = layer, .head = 1, .kind = PatternEdit::Kind::Pin, .key = 5};
-        model.setEdits({{}, {pin}}, patches, {});
+        const PatternChange pin{.site = layer, .head = 1, .kind = PatternChange::Kind::Pin, .key = 5};
+        model.applyChanges({{}, {pin}}, patches, {});
         const SitePattern changed = model.patternsAndLogits(patches, layer).patterns[static_cast<size_t>(layer)];
         int set = 0;
         own.layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> keys) {
@@ -333,11 +333,11 @@ TEST_CASE("vision: patterns of windows that are set by hand stay within them, an
                 }
         CHECK(model.predict(patches) != logits);
         // A token is found in its window.
-        model.setEdits({{{.hook = attention + "hook_z", .head = 0, .position = 7}}, {}}, patches, {});
+        model.applyChanges({{{.hook = attention + "hook_z", .head = 0, .position = 7}}, {}}, patches, {});
         const auto removed = captured("hook_z");
         const auto place = static_cast<size_t>(own.layout.windows->places[7]);
         for (size_t row = 0; row < rows; ++row) CHECK((removed.values[row * heads * width] == 0) == (row == place));
-        model.setEdits({}, {}, {});
+        model.applyChanges({}, {}, {});
         CHECK(model.predict(patches) == logits);
     }
 }

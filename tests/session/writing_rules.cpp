@@ -30,7 +30,7 @@ public:
     }
     Ids run(int tokens) { return written(*succeed(*this, GenerateCommand{.maxTokens = tokens})); }
 
-    /// What plain loops write: the most likely token that a rule allows.
+    /// What plain loops write: the most probable token that a rule allows.
     /// @param allows of a token, after others
     template <class Allows> Ids expected(int count, const Allows& allows) const {
         LanguageModel model(openModelSource(folder_.path().string()), {.device = {.validation = true}});

@@ -95,7 +95,8 @@ TEST_CASE("composed start: a mask that shows as much as the model's own gives th
     CHECK(openModelSource((start.folder() / "other").string())->config().family == "attention-lab");
 }
 
-TEST_CASE("composed start: what the expression does not name stays, and new parameters begin anew", "[training][gpu]") {
+TEST_CASE("composed start: what the expression does not name stays, and new parameters start from the beginning",
+          "[training][gpu]") {
     const Start start(small("masked-text", "bert"));
     Trainer trainer(start.with({{"attention", "score=learned_cosine, output=gated; mask=window(5)"}}), onOneThread());
     CHECK_THAT(trainer.objective().startSentence(),
@@ -118,7 +119,7 @@ TEST_CASE("composed start: what the expression does not name stays, and new para
     Trainer without(start.with({{"attention", "position=alibi"}}), onOneThread());
     CHECK_THAT(without.objective().startSentence(), CONTAINS("left out: pos_embed.W_pos"));
 
-    // A run goes on as it began, whatever its recipe leaves out.
+    // A run continues as it began, whatever its recipe leaves out.
     const Recipe asked = start.with({{"attention", "position=none, normaliser=softmax, mask=longformer(3, 1, 1)"}});
     const fs::path run = start.folder() / "run";
     std::vector<float> weights;

@@ -43,7 +43,7 @@ void makeRun(const fs::path& folder) {
 
 } // namespace
 
-TEST_CASE("training: metrics that a full disk refuses wait, and training goes on", "[training][gpu]") {
+TEST_CASE("training: metrics that a full disk refuses wait, and training continues", "[training][gpu]") {
     const TemporaryFolder folder;
     TrainingRun run(folder / "run", smallRecipe(1000), kQuick, false);
     advance(run, 3);

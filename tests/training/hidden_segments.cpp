@@ -94,8 +94,8 @@ TEST_CASE("hidden segments: a row hides whole segments and whole words of the ot
                 ++targets;
                 masked += inputs[place] == *tokenizer.maskId() ? 1 : 0;
                 // The pieces of a word are hidden together.
-                const bool goesOn = tokenizer.token(whole[place + 1]).value_or("").starts_with("##");
-                if (goesOn && place < 62 && hidden[(place + 1 - 4) / 15] == 0)
+                const bool mayContinue = tokenizer.token(whole[place + 1]).value_or("").starts_with("##");
+                if (mayContinue && place < 62 && hidden[(place + 1 - 4) / 15] == 0)
                     CHECK(target[place + 1] != Batch::kIgnored);
             } else {
                 CHECK(inputs[place] == whole[place]);

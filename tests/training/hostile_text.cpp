@@ -274,7 +274,7 @@ TEST_CASE("hostile text: bytes that are not UTF-8 are refused with their line be
         CHECK(refuses([&] { makeTask(taskNamed(id), {.data = {.text = broken.path()}}); }, "line 2 is not UTF-8"));
 }
 
-TEST_CASE("hostile text: a word without an end gives the merges of counting anew", "[training]") {
+TEST_CASE("hostile text: a word without an end gives the merges of counting again", "[training]") {
     const std::vector<MergePair> merges = learnBpe(std::string(1'000'000, 'a'), 30);
     REQUIRE(merges.size() == 9); // aa, aaaa ... up to 512 bytes
     CHECK(merges.back().first == std::string(256, 'a'));

@@ -182,7 +182,7 @@ TEST_CASE("images: a folder for each class, CIFAR's batches, and what is neither
     CHECK_THAT(sentenceOf([&] { makeImageTask(taskNamed("images")); }), CONTAINS("no folder of pictures is given"));
 }
 
-TEST_CASE("images: training repeats to the bit, and goes on from a checkpoint", "[training][gpu]") {
+TEST_CASE("images: training repeats to the bit, and continues from a checkpoint", "[training][gpu]") {
     const char* pooling = GENERATE("cls", "mean");
     Recipe recipe = smallRecipe();
     recipe.architecture.pooling = pooling;
@@ -240,7 +240,7 @@ TEST_CASE("images: a checkpoint opens as a vision model that sees what the train
         const TemporaryFolder folder;
         const fs::path checkpoint = saveCheckpoint(folder.path(), trainer);
         CHECK(isVisionModel(checkpoint.string()));
-        CHECK(isVisionModel(folder.path().string())); // a run that goes on
+        CHECK(isVisionModel(folder.path().string())); // a run that continues
         VisionModel model(openVisionSource(checkpoint.string()), {.softwareThreads = 0, .validation = true});
         CHECK(model.info().family == each.family);
         CHECK(model.info().warnings.empty());

@@ -108,7 +108,7 @@ TEST_CASE("masked text: what is trained opens as BERT, and fills in what trainin
     CHECK(source->example().find("[MASK]") != std::string::npos);
     CHECK(source->stopTokens().empty());
 
-    // Answers are the most likely tokens where targets stand.
+    // Answers are the most probable tokens where targets stand.
     const auto answers = answersOf(trainer, Split::Validation, 0, 64);
     int right = 0, all = 0;
     for (const TaskAnswer& answer : answers)

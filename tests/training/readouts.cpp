@@ -294,7 +294,7 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
             CHECK(said.size() >= given.size());
     }
 
-    recipe.start.model = folder.path().string(); // goes on where it was
+    recipe.start.model = folder.path().string(); // continues where it was
     recipe.settings.data.tokens = kModelTokens;
     Trainer again(recipe, {.softwareThreads = 0});
     CHECK(again.evaluate(Split::Validation, 64).loss == evaluation.loss);
@@ -382,7 +382,7 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
 
     CHECK(compared > 3);
 
-    recipe.start.model = folder.path().string(); // goes on where it was, with both or with one
+    recipe.start.model = folder.path().string(); // continues where it was, with both or with one
     recipe.settings.data.tokens = kModelTokens;
     CHECK(Trainer(recipe, {.softwareThreads = 0}).evaluate(Split::Validation, 64).loss == evaluation.loss);
     recipe.settings.values["hidden"] = 0;

@@ -39,7 +39,7 @@ size_t characterCount(std::string_view text) {
     return static_cast<size_t>(std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
-/// Merges found by counting every pair anew each time.
+/// Merges found by counting every pair again each time.
 std::vector<MergePair> learnPlainly(const std::vector<std::string>& words, int count) {
     std::map<std::string, int> ids;
     for (const unsigned char byte : gpt2Bytes()) ids.emplace(std::string(1, static_cast<char>(byte)), ids.size());
@@ -181,7 +181,7 @@ TEST_CASE("text: wrong files and settings are refused in a sentence", "[training
     }
 }
 
-TEST_CASE("bpe: merges are those of counting every pair anew", "[training]") {
+TEST_CASE("bpe: merges are those of counting every pair again", "[training]") {
     const std::vector<std::string> words{"low",    " low",   " lower", " newest", " newest", " widest",
                                          " wide",  " aaaa",  " aaaaa", " abab",   " naïve",  " naïve",
                                          " world", " words", " aab",   " baa",    " low"};

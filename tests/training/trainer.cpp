@@ -234,7 +234,7 @@ TEST_CASE("training: a vocabulary too wide to be measured on 64 rows at once is 
     CHECK(evaluation.loss == Approx(std::log(2400)).margin(0.05)); // before training all tokens are alike
 }
 
-TEST_CASE("training: a resumed run goes on with the same bits", "[training][gpu]") {
+TEST_CASE("training: a resumed run continues with the same bits", "[training][gpu]") {
     for (const auto kind : {Optimiser::Kind::AdamW, Optimiser::Kind::Adam, Optimiser::Kind::Sgd})
         for (const char* family : {"gpt2", "llama"}) {
             const TemporaryFolder folder;
@@ -253,7 +253,7 @@ TEST_CASE("training: a resumed run goes on with the same bits", "[training][gpu]
         }
 }
 
-TEST_CASE("training: centroids follow a running average that steps alone move, and a resumed run goes on with it",
+TEST_CASE("training: centroids follow a running average that steps alone move, and a resumed run continues with it",
           "[training][gpu]") {
     const std::string name = "blocks.0.attn.normaliser.centroids";
     Recipe recipe = smallRecipe();

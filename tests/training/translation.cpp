@@ -235,7 +235,7 @@ TEST_CASE("translation: composed attention trains in all kinds of sites, and ope
                                    1) < 1e-4);
     }
 
-    // Training goes on from it, also with another attention.
+    // Training continues from it, also with another attention.
     Recipe again = suggestedRecipe(taskNamed("numbers"), (folder.path() / "model").string());
     again.settings.values = recipe.settings.values;
     again.batch = 4;

@@ -25,16 +25,16 @@ TrainingBridge::TrainingBridge(DeviceChoice choice, SessionBridge& views, QObjec
         if (isFollowing_) session_->requestWeights();
     });
     connect(&views_, &SessionBridge::snapshotChanged, this, [this](const std::shared_ptr<const Snapshot>& snapshot) {
-        std::optional<Moment> moment;
+        std::optional<ShownStep> shownStep;
         if (snapshot->shown)
-            moment = {.run = QString::fromStdString(snapshot->shown->run), .step = snapshot->shown->step};
-        if (std::exchange(moment_, moment) != moment) emit momentChanged();
+            shownStep = {.run = QString::fromStdString(snapshot->shown->run), .step = snapshot->shown->step};
+        if (std::exchange(shownStep_, shownStep) != shownStep) emit shownStepChanged();
         if (!snapshot->shown) return;
         const bool waits =
             snapshot->readsPictures() && !snapshot->answer && !snapshot->runFailure; // waits for the picture
         if (waits) return;
         if (underway_ && snapshot->shown->weights == underway_) onShown(underway_);
-        emit momentShown(QString::fromStdString(snapshot->shown->path));
+        emit stepShown(QString::fromStdString(snapshot->shown->path));
     });
     connect(&views_, &SessionBridge::failed, this, [this] { underway_.reset(); });
     connect(&views_, &SessionBridge::posted, this, [this](const Command& command) {
@@ -82,7 +82,7 @@ void TrainingBridge::showNewest() {
     if (underway_ || !snapshot_->weights)
         return; // onShown continues later; a run that has just started has no weights yet
     underway_ = snapshot_->weights;
-    opensRun_ = !moment_ || moment_->run.toStdString() != snapshot_->folder;
+    opensRun_ = !shownStep_ || shownStep_->run.toStdString() != snapshot_->folder;
     sincePosted_.start();
     views_.post(ShowWeightsCommand{.weights = underway_,
                                    .path = snapshot_->folder,
@@ -95,9 +95,9 @@ void TrainingBridge::showNewest() {
 std::optional<AnswersAtStep> TrainingBridge::answers() const {
     if (snapshot_->answers.step < 0) return std::nullopt;
     if (isFollowing_) return snapshot_->answers;
-    if (!moment_ || moment_->run.toStdString() != snapshot_->folder) return std::nullopt;
+    if (!shownStep_ || shownStep_->run.toStdString() != snapshot_->folder) return std::nullopt;
     const AnswersBySteps& all = *snapshot_->allAnswers;
-    const auto after = std::ranges::upper_bound(all, moment_->step, {}, &AnswersAtStep::step);
+    const auto after = std::ranges::upper_bound(all, shownStep_->step, {}, &AnswersAtStep::step);
     return after == all.begin() ? std::nullopt : std::optional(*std::prev(after));
 }
 

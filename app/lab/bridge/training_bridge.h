@@ -36,12 +36,12 @@ public:
     /// Whether a model of the views is writing.
     bool isWriting() const;
     /// The step of a training run that the views show.
-    struct Moment {
+    struct ShownStep {
         QString run; ///< its folder
         int64_t step = 0;
-        bool operator==(const Moment&) const = default;
+        bool operator==(const ShownStep&) const = default;
     };
-    const std::optional<Moment>& moment() const { return moment_; } ///< none if they show no run
+    const std::optional<ShownStep>& shownStep() const { return shownStep_; } ///< none if they show no run
     /// The answers at the step that the views show, or at the last evaluated step before it; none if the views show
     /// another model or these answers are unknown.
     std::optional<AnswersAtStep> answers() const;
@@ -55,9 +55,9 @@ signals:
     void followingChanged(bool on);
     /// A run started while the views are writing a text.
     void viewsHeld();
-    void momentChanged();
+    void shownStepChanged();
     /// The views show the weights at this path: a training run or a checkpoint.
-    void momentShown(const QString& path);
+    void stepShown(const QString& path);
 
 private:
     void deliver();
@@ -68,7 +68,7 @@ private:
     std::shared_ptr<const TrainingSnapshot> snapshot_ = std::make_shared<TrainingSnapshot>();
     uint64_t failureCount_ = 0;
     bool isFollowing_ = true, isHeld_ = false;
-    std::optional<Moment> moment_;
+    std::optional<ShownStep> shownStep_;
     std::shared_ptr<const WeightSet> underway_; ///< posted, but not shown yet
     bool opensRun_ = false;                     ///< whether these weights open another model in the views
     QElapsedTimer sincePosted_;

@@ -21,8 +21,8 @@ constexpr float kMostFactor = 4.0f; ///< largest factor of a direction; the smal
 
 } // namespace
 
-std::vector<Intervention> changeAtPlace(ChangePlace place, const Site& site, Intervention change,
-                                        std::span<const std::string> hooks) {
+std::vector<ValueChange> changeAtPlace(ChangePlace place, const Site& site, ValueChange change,
+                                       std::span<const std::string> hooks) {
     switch (place) {
     case ChangePlace::HeadOutput:
         change.hook = site.hook("z");
@@ -46,19 +46,19 @@ std::vector<Intervention> changeAtPlace(ChangePlace place, const Site& site, Int
     return {change};
 }
 
-bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b) {
-    return std::ranges::equal(a, b, [](const Intervention& x, const Intervention& y) {
+bool isSamePlace(std::span<const ValueChange> a, std::span<const ValueChange> b) {
+    return std::ranges::equal(a, b, [](const ValueChange& x, const ValueChange& y) {
         return x.kind == y.kind && x.hook == y.hook && x.head == y.head;
     });
 }
 
-float amountAt(int step, Intervention::Kind kind) {
+float amountAt(int step, ValueChange::Kind kind) {
     const float share = static_cast<float>(step) / kAmountSteps;
-    return kind == Intervention::Kind::Steer ? (2 * share - 1) * kMostFactor : share;
+    return kind == ValueChange::Kind::Steer ? (2 * share - 1) * kMostFactor : share;
 }
 
-int firstAmountStep(Intervention::Kind kind) {
-    return kind == Intervention::Kind::Steer ? kAmountSteps * 3 / 4 : kAmountSteps;
+int firstAmountStep(ValueChange::Kind kind) {
+    return kind == ValueChange::Kind::Steer ? kAmountSteps * 3 / 4 : kAmountSteps;
 }
 
 QString amountText(float amount) { return formatNumber(static_cast<double>(amount), 2); }
@@ -87,35 +87,35 @@ ChangeSource::ChangeSource(QFormLayout& form, Workbench& bench, QWidget* parent)
     connect(&bench.pictures(), &PictureBench::changed, this, &ChangeSource::changed);
 }
 
-void ChangeSource::show(Intervention::Kind kind) {
-    const bool isPicture = bench_.readsPictures(), isDirection = kind == Intervention::Kind::Steer,
-               hasText = !isPicture && kind != Intervention::Kind::Zero;
+void ChangeSource::show(ValueChange::Kind kind) {
+    const bool isPicture = bench_.readsPictures(), isDirection = kind == ValueChange::Kind::Steer,
+               hasText = !isPicture && kind != ValueChange::Kind::Zero;
     form_.setRowVisible(textRow_, hasText);
     form_.setRowVisible(contrast_, hasText && isDirection);
     form_.setRowVisible(pictureRow_, isPicture);
-    token_->setVisible(hasText && kind != Intervention::Kind::Mean);
+    token_->setVisible(hasText && kind != ValueChange::Kind::Mean);
     token_->setSpecialValueText(isDirection ? tr("last token") : tr("same token"));
-    source_->setVisible(isPicture && kind != Intervention::Kind::Zero && !isDirection);
+    source_->setVisible(isPicture && kind != ValueChange::Kind::Zero && !isDirection);
 }
 
-bool ChangeSource::isOther(Intervention::Kind kind) const {
-    return kind == Intervention::Kind::Steer || (kind != Intervention::Kind::Zero && source_->currentIndex() == 1);
+bool ChangeSource::isOther(ValueChange::Kind kind) const {
+    return kind == ValueChange::Kind::Steer || (kind != ValueChange::Kind::Zero && source_->currentIndex() == 1);
 }
 
-void ChangeSource::describe(Intervention& change) const {
-    const bool isDirection = change.kind == Intervention::Kind::Steer;
-    if (change.kind == Intervention::Kind::Zero) return;
+void ChangeSource::describe(ValueChange& change) const {
+    const bool isDirection = change.kind == ValueChange::Kind::Steer;
+    if (change.kind == ValueChange::Kind::Zero) return;
     if (bench_.readsPictures()) {
         if (isOther(change.kind)) change.text = bench_.pictures().setup().otherName.toStdString();
         if (isDirection) change.contrast = "this picture";
         return;
     }
     change.text = text_->text().toStdString();
-    if (change.kind != Intervention::Kind::Mean) change.textPosition = token_->value();
+    if (change.kind != ValueChange::Kind::Mean) change.textPosition = token_->value();
     if (isDirection) change.contrast = contrast_->text().toStdString();
 }
 
-QString ChangeSource::problem(Intervention::Kind kind) const {
+QString ChangeSource::problem(ValueChange::Kind kind) const {
     const bool isMissing = bench_.readsPictures() && isOther(kind) && !bench_.pictures().setup().given.other;
     return isMissing ? tr("Choose the other picture first") : QString();
 }

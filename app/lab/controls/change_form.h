@@ -24,17 +24,17 @@ enum class ChangePlace : uint8_t { HeadOutput, AttentionOut, MlpOut, WholeLayer,
 /// Sets the hook of a change to the one at a place. A whole layer gives two changes if the layer has an MLP.
 /// @param layer ignored for ChangePlace::Embedding
 /// @param hooks names of all hooks of the model
-std::vector<Intervention> changeAtPlace(ChangePlace place, const Site& site, Intervention change,
-                                        std::span<const std::string> hooks);
+std::vector<ValueChange> changeAtPlace(ChangePlace place, const Site& site, ValueChange change,
+                                       std::span<const std::string> hooks);
 
 /// Whether two changes, of as many hooks, differ at the most in their values.
-bool isSamePlace(std::span<const Intervention> a, std::span<const Intervention> b);
+bool isSamePlace(std::span<const ValueChange> a, std::span<const ValueChange> b);
 
 inline constexpr int kAmountSteps = 100; ///< steps of the amount slider
 
 /// Amount at a slider step: a share from 0 to 1, or the factor of a direction, from -4 to 4.
-float amountAt(int step, Intervention::Kind kind);
-int firstAmountStep(Intervention::Kind kind); ///< initial slider step: all of the value, or twice the direction
+float amountAt(int step, ValueChange::Kind kind);
+int firstAmountStep(ValueChange::Kind kind); ///< initial slider step: all of the value, or twice the direction
 QString amountText(float amount);
 
 class OtherPictureBox;
@@ -47,11 +47,11 @@ public:
     ChangeSource(QFormLayout& form, Workbench& bench, QWidget* parent);
 
     /// Shows the rows that a kind of change needs for the open model.
-    void show(Intervention::Kind kind);
+    void show(ValueChange::Kind kind);
     /// Sets the source of a change, whose kind is set.
-    void describe(Intervention& change) const;
+    void describe(ValueChange& change) const;
     /// Why a change of this kind cannot be added yet; empty: it can.
-    QString problem(Intervention::Kind kind) const;
+    QString problem(ValueChange::Kind kind) const;
     /// The text whose run gives the value; empty: the prompt, or a picture.
     QString text() const;
 
@@ -60,7 +60,7 @@ signals:
     void entered(); ///< Return was pressed
 
 private:
-    bool isOther(Intervention::Kind kind) const; ///< the value comes from the other picture
+    bool isOther(ValueChange::Kind kind) const; ///< the value comes from the other picture
 
     Workbench& bench_;
     QFormLayout& form_;

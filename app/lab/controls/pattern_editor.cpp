@@ -25,7 +25,7 @@ namespace {
 constexpr int kMostPainted = 64; ///< most tokens of a pattern that can be painted
 constexpr int kWeightSteps = 100;
 
-bool isOfHead(const PatternEdit& edit, const Selection& head) {
+bool isOfHead(const PatternChange& edit, const Selection& head) {
     return edit.site == head.site && edit.head == head.head;
 }
 
@@ -79,7 +79,7 @@ void PatternEditor::makeButtons() {
     });
     connect(uniform_, &QPushButton::clicked, this, [this] {
         const Selection& head = bench_.selection();
-        apply({.site = head.site, .head = head.head, .kind = PatternEdit::Kind::Uniform},
+        apply({.site = head.site, .head = head.head, .kind = PatternChange::Kind::Uniform},
               tr("making a pattern uniform"));
     });
     connect(pin_, &QPushButton::clicked, this, &PatternEditor::pin);
@@ -88,16 +88,16 @@ void PatternEditor::makeButtons() {
     });
 }
 
-PatternEdit PatternEditor::edit() const {
-    for (const PatternEdit& each : bench_.changes().patterns)
+PatternChange PatternEditor::edit() const {
+    for (const PatternChange& each : bench_.changes().patterns)
         if (isOfHead(each, bench_.selection())) return each;
     return {.site = bench_.selection().site, .head = bench_.selection().head};
 }
 
-void PatternEditor::apply(const PatternEdit& edit, const QString& text) {
+void PatternEditor::apply(const PatternChange& edit, const QString& text) {
     Changes after = bench_.changes();
-    std::erase_if(after.patterns, [&](const PatternEdit& each) { return isOfHead(each, bench_.selection()); });
-    if (edit.kind != PatternEdit::Kind::Rows || !edit.rows.empty()) after.patterns.push_back(edit);
+    std::erase_if(after.patterns, [&](const PatternChange& each) { return isOfHead(each, bench_.selection()); });
+    if (edit.kind != PatternChange::Kind::Rows || !edit.rows.empty()) after.patterns.push_back(edit);
     bench_.change(std::move(after), text, QStringLiteral("pattern %1.%2").arg(edit.site).arg(edit.head));
 }
 
@@ -106,7 +106,7 @@ void PatternEditor::pin() {
     const Selection& selection = bench_.selection();
     apply({.site = selection.site,
            .head = selection.head,
-           .kind = PatternEdit::Kind::Pin,
+           .kind = PatternChange::Kind::Pin,
            .key = isOfTwoTexts() ? pinnedRow() : rowAtSite(*bench_.snapshot(), pinnedRow(), selection.site)},
           tr("pinning a pattern"));
 }
@@ -165,10 +165,10 @@ void PatternEditor::paintCell(const MatrixCell& cell) {
     for (float& each : row)
         each = rest > 0 ? each * (1 - weight) / rest : (1 - weight) / static_cast<float>(row.size() - 1);
     row[painted] = weight;
-    PatternEdit after = edit();
-    if (after.kind != PatternEdit::Kind::Rows) // the pattern on screen becomes the rows
+    PatternChange after = edit();
+    if (after.kind != PatternChange::Kind::Rows) // the pattern on screen becomes the rows
         for (int query = 0; query < figure.rows(); ++query) after.rows[query] = rowOf(query);
-    after.kind = PatternEdit::Kind::Rows;
+    after.kind = PatternChange::Kind::Rows;
     after.rows[cell.row] = std::move(row);
     apply(after, tr("painting a pattern"));
 }
@@ -190,8 +190,8 @@ void PatternEditor::paintPatch(int patch, bool isFirst) {
     if (!bench_.readsPictures() || bench_.pictures().brush() != PictureBench::Brush::Paint) return;
     const Snapshot& snapshot = *bench_.snapshot();
     const int site = bench_.selection().site;
-    PatternEdit after = edit();
-    if (after.kind != PatternEdit::Kind::Rows) after = {.site = after.site, .head = after.head};
+    PatternChange after = edit();
+    if (after.kind != PatternChange::Kind::Rows) after = {.site = after.site, .head = after.head};
     const std::vector<int> rows = queries();
     const auto key = static_cast<size_t>(rowAtSite(snapshot, rowOfSelection(snapshot, patch), site));
     std::set<size_t> painted;

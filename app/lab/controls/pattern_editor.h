@@ -33,9 +33,9 @@ protected:
 
 private:
     void makeButtons();
-    PatternEdit edit() const; ///< of the selected head; new if there is none
+    PatternChange edit() const; ///< of the selected head; new if there is none
     /// Replaces the pattern's change. Rows without any row remove it.
-    void apply(const PatternEdit& edit, const QString& text);
+    void apply(const PatternChange& edit, const QString& text);
     void pin();
     bool isOfTwoTexts() const; ///< whether the keys of the head are of another text than its queries
     int pinnedRow() const;     ///< of the input's axis, or of the keys' text

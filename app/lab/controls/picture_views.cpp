@@ -31,7 +31,7 @@ void PictureView::show() {
         look.head = bench_.selection().head;
         look.isRollout = false;
     }
-    const bool isDifference = bench_.shownRun() == ShownRun::Difference && snapshot.uneditedAnswer && snapshot.answer;
+    const bool isDifference = bench_.shownRun() == ShownRun::Difference && snapshot.originalAnswer && snapshot.answer;
     PatchOverlayFigure figure = isDifference ? differenceFigure(pictureRun(snapshot), pictureRun(snapshot, true), look)
                                              : overlayFigure(pictureRun(snapshot), look);
     if (look.isRollout && !pictureRun(snapshot).rollout) {

@@ -158,7 +158,7 @@ bool hasTrained(LessonStage& stage, const QJsonValue& value) {
 }
 
 /// Whether the views show this step of a training run.
-bool isMoment(LessonStage& stage, const QJsonValue& value) {
+bool isShownStep(LessonStage& stage, const QJsonValue& value) {
     const auto& shown = snapshotOf(stage).shown;
     return shown && shown->title == "step " + std::to_string(static_cast<int64_t>(value.toDouble()));
 }
@@ -187,7 +187,7 @@ constexpr LessonCondition kConditions[] = {
     {"playgroundTab", playgroundTabProblem, isTab},
     {"average", argument::count, isAverage},
     {"trained", argument::count, hasTrained},
-    {"moment", argument::count, isMoment},
+    {"moment", argument::count, isShownStep},
     {"panel", argument::text, isInFront},
 };
 

@@ -86,7 +86,7 @@ std::vector<CandidateModel::Row> CandidateModel::classRows(const Snapshot& snaps
     const GrowingList<TokenInfo>& tokens = snapshot.sequence->tokens;
     const auto passage = std::ranges::find_if(tokens, &TokenInfo::isSecond);
     const auto from = passage == tokens.end() ? 0 : static_cast<int>(passage - tokens.begin());
-    const TextClasses* before = isCompared ? snapshot.uneditedClasses.get() : nullptr;
+    const TextClasses* before = isCompared ? snapshot.originalClasses.get() : nullptr;
     showsChange_ = before && before->logits.size() == classes.logits.size();
     constexpr int kAll = 1 << 20;
     const std::vector<ClassAnswer> earlier =

@@ -151,7 +151,7 @@ QString RunListModel::putAside(int row) {
     return aside;
 }
 
-bool RunListModel::bringBack(const QString& aside) {
+bool RunListModel::restore(const QString& aside) {
     const auto found = aside_.find(aside);
     if (found == aside_.end()) return false;
     Run run = found->second;

@@ -49,7 +49,7 @@ public:
     /// Moves a run's folder aside. @return its new path, empty if it could not be moved
     QString putAside(int row);
     /// Moves a run back from the path that putAside() returned.
-    bool bringBack(const QString& aside);
+    bool restore(const QString& aside);
     /// @return whether the folder could be renamed
     bool rename(int row, const QString& name);
     void setShown(int row, bool shown);

@@ -35,7 +35,7 @@
 namespace attn {
 namespace {
 
-using LookEdit = StateEdit<AttentionLook, 6>;
+using LookStep = StateStep<AttentionLook, 6>;
 
 /// Width of one head's heatmap. Longer patterns are pooled until the user zooms in.
 constexpr int kDetailPixels = PatternRequest{}.detailSize;
@@ -49,7 +49,7 @@ int thumbnailBucket(int pixels) { return pixels <= 32 ? 32 : pixels <= 64 ? 64 :
 
 void AttentionPanel::change(AttentionLook next, const QString& text) {
     if (next == look_) return;
-    bench_.undoStack().push(new LookEdit(
+    bench_.undoStack().push(new LookStep(
         text,
         [this](AttentionLook look) {
             look.level = look_.level; // the breadcrumbs lead back from a level
@@ -188,7 +188,7 @@ void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
 }
 
 void AttentionPanel::showPictures() {
-    const UneditedViews* compared = bench_.compared(*snapshot_);
+    const OriginalViews* compared = bench_.compared(*snapshot_);
     std::vector<QString> labels;
     for (int site = 0; snapshot_->model && site < snapshot_->model->siteCount(); ++site)
         labels.push_back(bench_.siteLabel(site));
@@ -196,7 +196,7 @@ void AttentionPanel::showPictures() {
     grid_->setGrid(snapshot_->grid, snapshot_->model ? snapshot_->model->structure.sites.front().keyValueHeads : 0,
                    compared ? compared->grid : nullptr);
     std::vector<float> kept;
-    if (const PatternGrid* grid = snapshot_->grid.get(); grid && snapshot_->isEdited)
+    if (const PatternGrid* grid = snapshot_->grid.get(); grid && snapshot_->isChanged)
         for (int at = 0; at < grid->sites * grid->heads; ++at)
             kept.push_back(bench_.shownShare(at / grid->heads, at % grid->heads));
     grid_->setKept(std::move(kept));
@@ -386,7 +386,7 @@ void AttentionPanel::showSettings() {
 }
 
 void AttentionPanel::showChange() {
-    const bool isWanted = bench_.shownRun() == ShownRun::Difference && snapshot_ && snapshot_->isEdited;
+    const bool isWanted = bench_.shownRun() == ShownRun::Difference && snapshot_ && snapshot_->isChanged;
     const bool showsGrid = look_.level == AttentionLevel::AllHeads;
     const bool isShown = showsGrid ? grid_->figure().before() != nullptr : heatmap_->figure().before != nullptr;
     const float range = showsGrid ? grid_->figure().range() : heatmap_->figure().range();

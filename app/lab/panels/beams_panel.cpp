@@ -26,7 +26,7 @@ BeamsPanel::BeamsPanel(Workbench& bench, QWidget* parent)
       tree_(new PointedView(tr("Tree of the texts that the search considered"))), scroll_(new QScrollArea) {
     const BeamSettings usual;
     width_ = named(new QSpinBox, "beamWidth", tr("Beam width"),
-                   tr("The number of texts that go on after each token. With 1 the search is greedy"));
+                   tr("The number of texts that continue after each token. With 1 the search is greedy"));
     width_->setRange(1, 16);
     width_->setValue(usual.width);
     penalty_ = named(new QDoubleSpinBox, "beamPenalty", tr("Length penalty"),

@@ -56,7 +56,7 @@ void CellPanel::showSelection() {
 
 void CellPanel::showExplanation() {
     if (!snapshot_) return;
-    const UneditedViews* compared = bench_.compared(*snapshot_);
+    const OriginalViews* compared = bench_.compared(*snapshot_);
     const auto& shown = snapshot_->explanation;
     const int site = shown ? shown->site : bench_.selection().site;
     view_->setLabels(tokenLabels(snapshot_->queries(site)), tokenLabels(snapshot_->keys(site)), bench_.siteLabel(site));

@@ -58,16 +58,16 @@ constexpr int kCellTypingPauseMs = 300;
 
 // The form ------------------------------------------------------------------------------------------------------------
 
-Intervention::Kind ChangesPanel::kind() const { return static_cast<Intervention::Kind>(kind_->currentIndex()); }
+ValueChange::Kind ChangesPanel::kind() const { return static_cast<ValueChange::Kind>(kind_->currentIndex()); }
 ChangePlace ChangesPanel::place() const { return static_cast<ChangePlace>(where_->currentIndex()); }
 float ChangesPanel::amount() const { return amountAt(amount_->value(), kind()); }
 
-std::vector<Intervention> ChangesPanel::described(ChangePlace place, int layer) const {
+std::vector<ValueChange> ChangesPanel::described(ChangePlace place, int layer) const {
     if (!snapshot_ || !snapshot_->model) return {};
-    Intervention made{.kind = kind(),
-                      .head = place == ChangePlace::HeadOutput ? head_->value() : -1,
-                      .position = token_->currentIndex() - 1,
-                      .amount = amount()};
+    ValueChange made{.kind = kind(),
+                     .head = place == ChangePlace::HeadOutput ? head_->value() : -1,
+                     .position = token_->currentIndex() - 1,
+                     .amount = amount()};
     if (made.position >= 0 && place != ChangePlace::Embedding)
         made.position = rowAtSite(*snapshot_, made.position, layer);
     source_->describe(made);
@@ -142,8 +142,8 @@ void ChangesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) 
         showModel();
         showList();
     }
-    if (isNewModel || before->next != snapshot->next || before->unedited != snapshot->unedited ||
-        before->answer != snapshot->answer || before->uneditedAnswer != snapshot->uneditedAnswer)
+    if (isNewModel || before->next != snapshot->next || before->original != snapshot->original ||
+        before->answer != snapshot->answer || before->originalAnswer != snapshot->originalAnswer)
         showEffect();
     pattern_->setSnapshot(snapshot);
     showContinuations();
@@ -159,9 +159,9 @@ void ChangesPanel::changeSelected() {
     if (!item || !item->isSelected()) return;
     const int at = list_->indexOfTopLevelItem(item);
     Changes after = bench_.changes();
-    const std::span<Intervention> change = changeAt(after, at);
+    const std::span<ValueChange> change = changeAt(after, at);
     if (change.empty()) return;
-    for (Intervention& each : change) each.amount = amountAt(amount_->value(), each.kind);
+    for (ValueChange& each : change) each.amount = amountAt(amount_->value(), each.kind);
     amountText_->setText(amountText(change.front().amount));
     bench_.change(std::move(after), tr("setting an amount"), QStringLiteral("amount %1").arg(at));
 }
@@ -180,9 +180,9 @@ void ChangesPanel::showList() {
         const QSignalBlocker quiet(list_);
         const ModelStructure structure = bench_.hasModel() ? bench_.snapshot()->model->structure : ModelStructure{};
         list_->clear();
-        for (const auto change : changesOf(bench_.changes().interventions))
+        for (const auto change : changesOf(bench_.changes().valueChanges))
             new QTreeWidgetItem(list_, {QString::fromStdString(describe(change, structure))});
-        for (const PatternEdit& each : bench_.changes().patterns)
+        for (const PatternChange& each : bench_.changes().patterns)
             new QTreeWidgetItem(list_, {QString::fromStdString(describe(each, structure))});
         for (const auto& [at, gate] : bench_.changes().gates) {
             const QString head = bench_.headLabel(at.first, at.second);
@@ -194,7 +194,7 @@ void ChangesPanel::showList() {
             list_->topLevelItem(i)->setToolTip(0, list_->topLevelItem(i)->text(0));
     }
     const int count = list_->topLevelItemCount();
-    const auto adjustable = static_cast<int>(changesOf(bench_.changes().interventions).size());
+    const auto adjustable = static_cast<int>(changesOf(bench_.changes().valueChanges).size());
     // A new change with an amount is selected, so that the slider sets it.
     const int selected =
         adjustable > std::exchange(adjustable_, adjustable) ? adjustable - 1 : std::min(current, count - 1);
@@ -215,12 +215,12 @@ void ChangesPanel::showEffect() {
     if (!snapshot_ || !snapshot_->model) return;
     const ModelInfo& model = *snapshot_->model;
     const std::vector<float> now = answerProbabilities(*snapshot_), original = answerProbabilities(*snapshot_, true);
-    const bool isEdited = !original.empty();
-    for (const int column : {2, 3}) effect_->setColumnHidden(column, !isEdited);
-    effect_->headerItem()->setText(1, isEdited                                    ? tr("Original")
+    const bool isChanged = !original.empty();
+    for (const int column : {2, 3}) effect_->setColumnHidden(column, !isChanged);
+    effect_->headerItem()->setText(1, isChanged                                   ? tr("Original")
                                       : model.activation == ClassActivation::None ? tr("Answer")
                                                                                   : tr("Probability"));
-    showAnswers(*effect_, likelyAnswers(model, isEdited ? original : now, model, isEdited ? now : original), -1,
+    showAnswers(*effect_, likelyAnswers(model, isChanged ? original : now, model, isChanged ? now : original), -1,
                 model.activation, model.activation);
 }
 
@@ -391,10 +391,11 @@ QLayout* ChangesPanel::makeList() {
 }
 
 QLayout* ChangesPanel::makeContinuations() {
-    write_ = named(new QPushButton(tr("Compare continuations")), "interventionsWrite",
-                   tr("Compare continuations of the original and the changed run"),
-                   tr("Continue the text by 24 tokens in the original and the changed run, always with the most likely "
-                      "token"));
+    write_ =
+        named(new QPushButton(tr("Compare continuations")), "interventionsWrite",
+              tr("Compare continuations of the original and the changed run"),
+              tr("Continue the text by 24 tokens in the original and the changed run, always with the most probable "
+                 "token"));
     written_ = readsMarkup(makeHintLabel("interventionsWritten"));
     written_->setAccessibleName(tr("Continuations of the original and the changed run"));
     written_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -440,12 +441,12 @@ QWidget* ChangesPanel::makeCells() {
     return part;
 }
 
-std::vector<Intervention> ChangesPanel::changeOfRow(int row) const {
+std::vector<ValueChange> ChangesPanel::changeOfRow(int row) const {
     return row == 0 ? described(ChangePlace::Embedding, 0) : described(place(), row - 1);
 }
 
 void ChangesPanel::showCells() {
-    const bool isWanted = kind() == Intervention::Kind::Patch && !source_->text().isEmpty() && snapshot_ &&
+    const bool isWanted = kind() == ValueChange::Kind::Patch && !source_->text().isEmpty() && snapshot_ &&
                           snapshot_->model && snapshot_->sequence;
     right_->setCurrentIndex(isWanted ? 1 : 0);
     if (!isWanted) return askTokens_->stop();
@@ -467,9 +468,9 @@ void ChangesPanel::showCells() {
     other.resize(std::min(other.size(), kMostCells));
     prompt.resize(std::min(prompt.size(), kMostCells));
     std::vector<RunCellsView::Move> moves;
-    for (const auto change : changesOf(bench_.changes().interventions)) {
-        const Intervention& first = change.front();
-        if (first.kind != Intervention::Kind::Patch || first.text != text || first.position < 0) continue;
+    for (const auto change : changesOf(bench_.changes().valueChanges)) {
+        const ValueChange& first = change.front();
+        if (first.kind != ValueChange::Kind::Patch || first.text != text || first.position < 0) continue;
         for (int row = 0; row < static_cast<int>(rows.size()); ++row)
             if (isSamePlace(change, changeOfRow(row)))
                 moves.push_back({row, first.textPosition < 0 ? first.position : first.textPosition, first.position});
@@ -479,18 +480,18 @@ void ChangesPanel::showCells() {
 }
 
 void ChangesPanel::patch(int row, int from, int to) {
-    std::vector<Intervention> change = changeOfRow(row);
-    for (Intervention& each : change) {
+    std::vector<ValueChange> change = changeOfRow(row);
+    for (ValueChange& each : change) {
         each.position = to;
         each.textPosition = from;
     }
     Changes after = bench_.changes();
-    std::erase_if(after.interventions, [&](const Intervention& old) { // an earlier patch of the same cell
-        return std::ranges::any_of(change, [&](const Intervention& each) {
+    std::erase_if(after.valueChanges, [&](const ValueChange& old) { // an earlier patch of the same cell
+        return std::ranges::any_of(change, [&](const ValueChange& each) {
             return old.kind == each.kind && old.hook == each.hook && old.head == each.head && old.position == to;
         });
     });
-    after.interventions.insert(after.interventions.end(), change.begin(), change.end());
+    after.valueChanges.insert(after.valueChanges.end(), change.begin(), change.end());
     bench_.change(std::move(after), tr("patching a value"),
                   QStringLiteral("patch %1.%2.%3").arg(row).arg(from).arg(to));
 }

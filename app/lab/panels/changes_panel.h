@@ -39,11 +39,11 @@ private:
     QLayout* makeList();
     QLayout* makeContinuations();
     QWidget* makeCells();
-    Intervention::Kind kind() const;
+    ValueChange::Kind kind() const;
     ChangePlace place() const;
-    std::vector<Intervention> described(ChangePlace place, int layer) const; ///< the form's change, at another place
-    std::vector<Intervention> changeOfRow(int row) const; ///< row of cells_: 0 is the embedding, then the layers
-    float amount() const;                                 ///< value of the amount slider
+    std::vector<ValueChange> described(ChangePlace place, int layer) const; ///< the form's change, at another place
+    std::vector<ValueChange> changeOfRow(int row) const; ///< row of cells_: 0 is the embedding, then the layers
+    float amount() const;                                ///< value of the amount slider
     void addDescribed();
     void changeSelected();
     void removeSelected();

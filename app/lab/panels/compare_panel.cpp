@@ -140,7 +140,7 @@ void ComparePanel::makeTables() {
                              {tr("Divergence"), tr("How much the head's patterns in A and B differ: 0 is equal, 1 has "
                                                    "nothing in common. Jensen-Shannon divergence, in bits")}});
     answers_ = makePlainTable("compareNext", tr("Answers of A and B"),
-                              tr("The likeliest answers of A and B, and how likely each run finds them"),
+                              tr("The most probable answers of A and B, and how likely each run finds them"),
                               {{tr("Next token"), tr("A token or class that A or B predicts")},
                                {tr("A"), tr("Its probability in run A, the current run")},
                                {tr("B"), tr("Its probability in run B, the other run")},

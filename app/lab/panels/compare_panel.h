@@ -101,7 +101,7 @@ private:
     QTreeWidget *heads_, *answers_;
     std::pair<std::shared_ptr<const Sequence>, std::shared_ptr<const Sequence>> aligned_;
     std::vector<int> partners_;                           ///< [tokens of A] matching token of B; -1: none
-    std::vector<int> sourcePartners_;                     ///< [tokens of A's source] likewise
+    std::vector<int> sourcePartners_;                     ///< [tokens of A's source] matching token of B's
     std::vector<int> partnersOfRows_, partnersOfColumns_; ///< of the maps on display
     /// Those of the rows along the axis of a site's queries, or of its keys. Empty: the patterns do not have a row for
     /// each token.

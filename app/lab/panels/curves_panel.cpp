@@ -137,8 +137,8 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
                         "They appear beside runs of the same task."));
     bundled_->setChecked(true);
     bundled_->hide();
-    moment_ = makeHintLabel("curvesMoment");
-    moment_->hide();
+    shownStep_ = makeHintLabel("curvesMoment");
+    shownStep_->hide();
     loss_ = identified(new PlotView, "lossChart");
     other_ = identified(new PlotView, "secondChart");
     for (QWidget* plot : std::initializer_list<QWidget*>{loss_, other_}) {
@@ -149,14 +149,14 @@ CurvesPanel::CurvesPanel(Workbench& bench, QWidget* parent) : Panel(bench, paren
     controls->addWidget(logarithmic_);
     controls->addWidget(quantity_);
     controls->addWidget(bundled_);
-    makeColumn(this, spacing::kGap, {empty_, controls, {new SideBySide(loss_, other_), 1}, moment_});
+    makeColumn(this, spacing::kGap, {empty_, controls, {new SideBySide(loss_, other_), 1}, shownStep_});
     refresh_.setSingleShot(true);
     refresh_.setInterval(kRefreshMs);
     connect(&refresh_, &QTimer::timeout, this, &CurvesPanel::refresh);
     connect(&bench_.runs(), &RunListModel::curvesChanged, this, [this] {
         if (!refresh_.isActive()) refresh_.start();
     });
-    connect(&bench_.training(), &TrainingBridge::momentChanged, this, [this] {
+    connect(&bench_.training(), &TrainingBridge::shownStepChanged, this, [this] {
         if (!bench_.training().isFollowing())
             refresh();
         else if (!refresh_.isActive())
@@ -247,10 +247,10 @@ std::vector<PlotFigure::Line> CurvesPanel::curvesOf(const QString& quantity) con
     return curves;
 }
 
-std::optional<CurvesPanel::Moment> CurvesPanel::shownMoment() const {
-    const auto& moment = bench_.training().moment();
-    const int row = moment ? bench_.runs().rowOf(moment->run) : -1;
-    return row >= 0 && bench_.runs().runs()[static_cast<size_t>(row)].isShown ? moment : std::nullopt;
+std::optional<CurvesPanel::ShownStep> CurvesPanel::markedStep() const {
+    const auto& shownStep = bench_.training().shownStep();
+    const int row = shownStep ? bench_.runs().rowOf(shownStep->run) : -1;
+    return row >= 0 && bench_.runs().runs()[static_cast<size_t>(row)].isShown ? shownStep : std::nullopt;
 }
 
 PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) const {
@@ -262,7 +262,7 @@ PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) co
                                       : metric;
     figure.lines = curvesOf(quantity);
     figure.isLogarithmic = isLogarithmic;
-    if (const std::optional<Moment> moment = shownMoment()) figure.marked = static_cast<int>(moment->step);
+    if (const std::optional<ShownStep> shownStep = markedStep()) figure.marked = static_cast<int>(shownStep->step);
     figure.fitRange();
     const bool isShare = figure.maximum <= 1.05; // a metric of at most 1 is a share of what there is
     if ((quantity == "metric" || quantity == "subtasks") && isShare) figure.maximum = 1;
@@ -307,13 +307,13 @@ void CurvesPanel::refresh() {
     logarithmic_->setEnabled(hasCurves);
     offerSubtasks();
     if (!hasCurves) return;
-    const std::optional<Moment> moment = shownMoment();
+    const std::optional<ShownStep> shownStep = markedStep();
     QStringList sentences;
-    if (moment)
-        sentences << tr("The views show step %1 of %2.").arg(moment->step).arg(QFileInfo(moment->run).fileName());
+    if (shownStep)
+        sentences << tr("The views show step %1 of %2.").arg(shownStep->step).arg(QFileInfo(shownStep->run).fileName());
     if (quantity_->currentData() == "metric") sentences << leftOut();
-    moment_->setText(sentences.join(' ').trimmed());
-    moment_->setVisible(!moment_->text().isEmpty());
+    shownStep_->setText(sentences.join(' ').trimmed());
+    shownStep_->setVisible(!shownStep_->text().isEmpty());
     loss_->setFigure(figureOf("loss", logarithmic_->isChecked()));
     other_->setFigure(figureOf(quantity_->currentData().toString(), false));
 }

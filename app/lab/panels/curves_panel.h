@@ -33,18 +33,18 @@ protected:
     void showEvent(QShowEvent* event) override;
 
 private:
-    using Moment = TrainingBridge::Moment;
+    using ShownStep = TrainingBridge::ShownStep;
     /// The runs that are ticked, then those that come with the open model, if they train the same task.
     std::vector<const RunListModel::Run*> shownRuns() const;
     QString leftOut() const; ///< which runs the chart of the metric leaves out, in a sentence; empty: none
-    std::optional<Moment> shownMoment() const; ///< of a run among the curves
+    std::optional<ShownStep> markedStep() const; ///< of a run among the curves
     std::vector<PlotFigure::Line> curvesOf(const QString& quantity) const;
     PlotFigure figureOf(const QString& quantity, bool isLogarithmic) const;
     void offerSubtasks();
     void refresh();
 
     EmptyState* empty_;
-    QLabel* moment_;
+    QLabel* shownStep_;
     QComboBox* quantity_;
     QCheckBox *logarithmic_, *bundled_;
     QString modelPath_;                       ///< of the open model

@@ -254,7 +254,7 @@ void GeneratePanel::showModel() {
     chips_->setClickHelp(readsSource() ? QString() : click);
     text_->setClickHelp(click);
     text_->setPlaceholderText(readsSource() ? tr("Press Run, and the model writes the target here, one token at a "
-                                                 "time. Click a token to go on from there.")
+                                                 "time. Click a token to continue from there.")
                               : isWriting   ? tr("Press Run, and the model continues the prompt here, one token at a "
                                                    "time. Click a token to continue from there.")
                               : isFilling   ? tr("The text appears here. Click a word to hide it.")
@@ -390,7 +390,7 @@ bool GeneratePanel::postPrompt() {
     inFlight_.push_back({typed, command.number});
     if (hasTokenizer && !isLesson_) typed_ = shown;
     bench_.undoStack().push(
-        new PromptEdit(bench_.poster(), std::move(before), std::move(command), bench_.undoSteps().step()));
+        new PromptStep(bench_.poster(), std::move(before), std::move(command), bench_.undoSteps().step()));
     return true;
 }
 

@@ -102,7 +102,7 @@ void HeadsPanel::showGates() {
 
 void HeadsPanel::showRows() {
     if (snapshot_) {
-        const UneditedViews* compared = bench_.compared(*snapshot_);
+        const OriginalViews* compared = bench_.compared(*snapshot_);
         grid_->setRows(snapshot_->newest, compared ? compared->newest : nullptr);
     }
     const bool isPicture = snapshot_ && snapshot_->readsPictures();

@@ -282,7 +282,7 @@ LensSubject LensesPanel::subject(bool isOriginal) const {
                 .axis = inputAxis(*snapshot_->model, std::move(names)),
                 .sourceRows = sourceRows};
     }
-    const PictureRun run = pictureRun(*snapshot_, isOriginal && snapshot_->uneditedAnswer);
+    const PictureRun run = pictureRun(*snapshot_, isOriginal && snapshot_->originalAnswer);
     return {.model = *run.model, .axis = run.axis(), .patterns = run.patterns};
 }
 

@@ -27,7 +27,7 @@ namespace {
 constexpr Param kGreedy{
     .id = "greedy",
     .title = "Greedy",
-    .help = "Always take the most likely token. Switch this off to draw tokens at random, with the controls below.",
+    .help = "Always take the most probable token. Switch this off to draw tokens at random, with the controls below.",
     .kind = Param::Kind::Toggle,
     .minimum = 0,
     .maximum = 1,
@@ -67,7 +67,7 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     sampling_ = new QWidget;
     makeColumn(sampling_, 0, {controls_});
     makeColumn(listed_, 0, {list_});
-    ended_->offer(tr("Go on"), tr("List the tokens that the model would write after the end"), [this] {
+    ended_->offer(tr("Continue"), tr("List the tokens that the model would write after the end"), [this] {
         goesOnAfter_ = snapshot_->branches->current;
         showEnd();
         list_->setFocus();
@@ -81,7 +81,7 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     connect(&bench_, &Workbench::samplingChanged, this, &NextTokenPanel::showSampling);
     showSampling();
 
-    named(list_, "candidates", tr("Most likely next tokens"),
+    named(list_, "candidates", tr("Most probable next tokens"),
           tr("Click a token to use it instead of the model's choice"));
     list_->setModel(candidates_);
     list_->setRootIsDecorated(false);
@@ -112,7 +112,7 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
 
 void NextTokenPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNew = !snapshot_ || snapshot_->next != snapshot->next || snapshot_->model != snapshot->model ||
-                       snapshot_->unedited != snapshot->unedited;
+                       snapshot_->original != snapshot->original;
     snapshot_ = snapshot;
     if (isNew) rank();
     showRemoved();
@@ -169,7 +169,7 @@ void NextTokenPanel::rank() {
     if (!snapshot_) return;
     hint_->setVisible(snapshot_->model && snapshot_->model->maskToken && !predictedWord(*snapshot_));
     candidates_->rank(*snapshot_, bench_.sampling(),
-                      bench_.shownRun() == ShownRun::Difference ? snapshot_->unedited.get() : nullptr);
+                      bench_.shownRun() == ShownRun::Difference ? snapshot_->original.get() : nullptr);
     list_->setColumnHidden(CandidateModel::ChangeColumn, !candidates_->showsChange());
     sampling_->setVisible(candidates_->listsTokens() && snapshot_->model && snapshot_->model->writesText());
 }

@@ -75,9 +75,9 @@ PictureClasses::PictureClasses(Workbench& bench, QWidget* parent)
 
 void PictureClasses::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNew = !snapshot_ || snapshot_->answer != snapshot->answer || snapshot_->model != snapshot->model ||
-                       snapshot_->uneditedAnswer != snapshot->uneditedAnswer;
+                       snapshot_->originalAnswer != snapshot->originalAnswer;
     snapshot_ = snapshot;
-    if (snapshot->answer && snapshot->picture->hidden.empty() && !snapshot->isEdited) {
+    if (snapshot->answer && snapshot->picture->hidden.empty() && !snapshot->isChanged) {
         plain_ = snapshot->answer->probabilities;
         plainOf_ = snapshot->picture->image;
     }
@@ -123,8 +123,8 @@ void PictureClasses::show() {
     titleClasses();
     const auto& probabilities = answer->probabilities;
     const bool hasPlain = !snapshot_->picture->hidden.empty() && plainOf_ == snapshot_->picture->image;
-    const std::vector<float> before = snapshot_->isEdited && snapshot_->uneditedAnswer
-                                          ? snapshot_->uneditedAnswer->probabilities
+    const std::vector<float> before = snapshot_->isChanged && snapshot_->originalAnswer
+                                          ? snapshot_->originalAnswer->probabilities
                                       : hasPlain ? plain_
                                                  : std::vector<float>();
     const bool hasChange = before.size() == probabilities.size();

@@ -225,7 +225,7 @@ void PlaygroundPanel::edit(const PlaygroundQuery& query, const QString& what) {
 void PlaygroundPanel::edit(const PlaygroundSetup& setup, const QString& what) {
     if (setup == setup_) return;
     const QPointer<PlaygroundPanel> panel = this;
-    bench_.undoStack().push(new PlaygroundEdit(
+    bench_.undoStack().push(new PlaygroundStep(
         tr("changing the playground"),
         [panel](const PlaygroundSetup& shown) {
             if (panel) panel->apply(shown);

@@ -87,7 +87,7 @@ QWidget* ProfilePanel::figure() { return bench_.readsPictures() ? picture_ : sta
 
 void ProfilePanel::showIfNew() {
     if (!snapshot_) return;
-    const UneditedViews* compared = bench_.compared(*snapshot_);
+    const OriginalViews* compared = bench_.compared(*snapshot_);
     std::shared_ptr<const HeadProfile> before = compared ? compared->profile : nullptr;
     const auto& now = snapshot_->profile; // for a while they may belong to different heads or rows
     if (before && (!now || now->site != before->site || now->head != before->head || now->exactRows < 1 ||
@@ -163,7 +163,7 @@ void ProfilePanel::showTitle() {
     const QString head = bench_.headLabel(shown_->site, shown_->head) + bench_.conditionOf(shown_->site, shown_->head);
     if (shown_->received.empty()) return title_->setText(tr("%1 has no pattern.").arg(head));
     if (shown_->exactRows == 0) return title_->setText(tr("Computing the profile of %1…").arg(head));
-    QString title = shown_->isByHand ? tr("%1, changed pattern").arg(head) : head;
+    QString title = shown_->hasChangedPattern ? tr("%1, changed pattern").arg(head) : head;
     if (before_) title += tr(" (changed minus original; the table shows the changed run)");
     if (shown_->exactRows < 1) title += tr(", from %1 % of the queries").arg(static_cast<int>(shown_->exactRows * 100));
     for (const LinesView* view : {received_, distances_})

@@ -30,7 +30,7 @@ public:
         aside_ = row < 0 ? QString() : runs_.putAside(row);
     }
     void undo() override {
-        if (!aside_.isEmpty()) runs_.bringBack(aside_);
+        if (!aside_.isEmpty()) runs_.restore(aside_);
     }
 
 private:

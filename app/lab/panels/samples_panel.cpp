@@ -34,7 +34,7 @@ SamplesPanel::SamplesPanel(Workbench& bench, QWidget* parent)
     connect(table_, &QTreeView::activated, this, &SamplesPanel::showQuestion);
     connect(table_, &QTreeView::clicked, this, &SamplesPanel::showQuestion);
     connect(&bench_.training(), &TrainingBridge::changed, this, &SamplesPanel::refresh);
-    connect(&bench_.training(), &TrainingBridge::momentChanged, this, &SamplesPanel::refresh);
+    connect(&bench_.training(), &TrainingBridge::shownStepChanged, this, &SamplesPanel::refresh);
     connect(&bench_.training(), &TrainingBridge::followingChanged, this, &SamplesPanel::refresh);
     connect(predictions_, &PredictionsView::chosen, this, &SamplesPanel::showPicture);
     followTheme(bench_, predictions_);
@@ -56,11 +56,11 @@ void SamplesPanel::refresh() {
 }
 
 QString SamplesPanel::hintText() const {
-    const auto& moment = bench_.training().moment();
-    if (answers_.step < 0 && moment)
+    const auto& shownStep = bench_.training().shownStep();
+    if (answers_.step < 0 && shownStep)
         return tr("The answers at step %1 are not known: they are kept while the run trains. Press Train to continue "
                   "the run.")
-            .arg(moment->step);
+            .arg(shownStep->step);
     if (answers_.step < 0 && bench_.training().snapshot()->answers.step >= 0)
         return tr("The views show another model. Press Live in the Train panel to see the answers of the run.");
     if (answers_.step < 0) return {};
@@ -74,8 +74,8 @@ QString SamplesPanel::hintText() const {
                   .arg(answers_.step)
                   .arg(model_->rightCount())
                   .arg(model_->rowCount());
-    if (!bench_.training().isFollowing() && moment->step != answers_.step)
-        text += ' ' + tr("The views show step %1, where the answers were not checked.").arg(moment->step);
+    if (!bench_.training().isFollowing() && shownStep->step != answers_.step)
+        text += ' ' + tr("The views show step %1, where the answers were not checked.").arg(shownStep->step);
     return text;
 }
 

@@ -61,7 +61,7 @@ TextPanel::TextPanel(Workbench& bench, QWidget* parent)
     named(strip_, "textTokens", tr("Shaded text"), tr("Click a token to see what the model predicted there"));
     named(alternatives_, "textAlternatives", tr("Predictions of the model"));
     titleColumns(*alternatives_,
-                 {{tr("Prediction"), tr("A token that the model expected here; the most likely one comes first")},
+                 {{tr("Prediction"), tr("A token that the model expected here; the most probable one comes first")},
                   {tr("Probability"), tr("How likely the model found this token")}});
     alternatives_->setRootIsDecorated(false);
     alternatives_->setUniformRowHeights(true);
@@ -152,7 +152,7 @@ void TextPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         cut();
     } else if (before && shade_->currentIndex() == HeadRow &&
                (before->detail != snapshot->detail || before->grid != snapshot->grid ||
-                before->uneditedViews != snapshot->uneditedViews)) {
+                before->originalViews != snapshot->originalViews)) {
         shade();
     }
     if (const QString problem = failureIn(*snapshot, TokenScoresAnalysis{}.key()); !problem.isEmpty())
@@ -236,7 +236,7 @@ double TextPanel::shareOf(const Piece& piece) const {
     if (by == HeadRow) {
         const double weight =
             weightOf(piece, shownTile(*snapshot_, bench_.selection().site, bench_.selection().head).get());
-        const UneditedViews* compared = bench_.compared(*snapshot_);
+        const OriginalViews* compared = bench_.compared(*snapshot_);
         if (!compared) return weight;
         const auto count = static_cast<int>(scores_->tokens.size());
         const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
@@ -274,7 +274,7 @@ QString TextPanel::legend() const {
         return tr("No colour: an entropy of 0. Full colour: %1 nats, when every token is as likely as any other.")
             .arg(formatNumber(std::log(std::max(2, vocabulary)), 1));
     case Rank:
-        return tr("No colour: the likeliest token. Full colour: the least likely one of %1.").arg(vocabulary);
+        return tr("No colour: the most probable token. Full colour: the least probable one of %1.").arg(vocabulary);
     default:
         return tr("No colour: an attention weight of 0. Full colour: 1.");
     }

@@ -71,7 +71,7 @@ TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
     TrainingBridge& bridge = bench_.training();
     connect(&bridge, &TrainingBridge::changed, this, &TrainPanel::showTraining);
     connect(&bridge, &TrainingBridge::followingChanged, this, &TrainPanel::showTimeline);
-    connect(&bridge, &TrainingBridge::momentChanged, this, &TrainPanel::showTimeline);
+    connect(&bridge, &TrainingBridge::shownStepChanged, this, &TrainPanel::showTimeline);
     connect(&bench_.runs(), &RunListModel::activeChanged, this, &TrainPanel::openRun);
     connect(&bench_.runs(), &RunListModel::listed, this, &TrainPanel::restoreRuns);
     connect(form_, &RecipeForm::changed, this, &TrainPanel::updateButtons);
@@ -286,20 +286,20 @@ void TrainPanel::showTimeline() {
     const int last = std::max(0, static_cast<int>(checkpoints_.size()) - 1);
     timeline_->setMaximum(last);
     if (isLive) timeline_->setValue(last);
-    const auto& moment = bench_.training().moment();
-    const bool isOfRun = moment && moment->run == active;
-    const bool isBehind = isLive && isOfRun && moment->step < training_->step;
+    const auto& shownStep = bench_.training().shownStep();
+    const bool isOfRun = shownStep && shownStep->run == active;
+    const bool isBehind = isLive && isOfRun && shownStep->step < training_->step;
     live_->setChecked(isLive);
     live_->setEnabled(!training_->folder.empty());
     timeline_->setEnabled(checkpoints_.size() > 1);
     animate_->setEnabled(checkpoints_.size() > 1);
     export_->setEnabled(checkpoints_.size() > 1);
-    moment_->setText(checkpoints_.empty() ? tr("Scrub through training here.")
-                     : isLive && !isOfRun ? tr("The first picture of this run follows.")
-                     : isBehind           ? tr("Showing step %1; the newest follows.").arg(moment->step)
-                     : isLive             ? tr("Showing the current step.")
-                     : isOfRun            ? tr("Showing step %1 of the run.").arg(moment->step)
-                                          : tr("Drag to replay the run."));
+    shownStep_->setText(checkpoints_.empty() ? tr("Scrub through training here.")
+                        : isLive && !isOfRun ? tr("The first picture of this run follows.")
+                        : isBehind           ? tr("Showing step %1; the newest follows.").arg(shownStep->step)
+                        : isLive             ? tr("Showing the current step.")
+                        : isOfRun            ? tr("Showing step %1 of the run.").arg(shownStep->step)
+                                             : tr("Drag to replay the run."));
 }
 
 void TrainPanel::scrub(int position) {

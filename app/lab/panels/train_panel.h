@@ -36,7 +36,7 @@ public:
     /// A run that trains keeps its place.
     void restoreView(const QJsonObject& view) override;
     void playOrPause();
-    /// Starts or continues a training run. One that trains goes on.
+    /// Starts or continues a training run. One that trains continues.
     void play();
     /// Sets the form to train the open model further.
     void trainFromHere();
@@ -88,7 +88,7 @@ private:
     QCheckBox* ownRate_;
     QDoubleSpinBox* rate_;
     QProgressBar* progress_;
-    QLabel *state_, *hint_, *memory_, *moment_;
+    QLabel *state_, *hint_, *memory_, *shownStep_;
     QSlider* timeline_;
     QToolButton *animate_, *live_, *export_;
     QTimer animation_;

@@ -120,8 +120,8 @@ QWidget* TrainPanel::makeTimeline() {
     live_->setProperty("segment", true);
     export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
                      tr("Save the current figure at every checkpoint, as a GIF or as PNG files"));
-    moment_ = makeHintLabel("moment");
-    makeColumn(container, 0, {makeRow({animate_, {timeline_, 1}, live_, export_}), moment_});
+    shownStep_ = makeHintLabel("moment");
+    makeColumn(container, 0, {makeRow({animate_, {timeline_, 1}, live_, export_}), shownStep_});
     assignControlGroup(container, "timeline");
     connect(timeline_, &QSlider::valueChanged, this, &TrainPanel::scrub);
     connect(animate_, &QToolButton::toggled, this, &TrainPanel::animate);

@@ -71,7 +71,7 @@ private:
     void keepArrangement(const QString& id, Arrangement arrangement); ///< of a file: drops panels that do not exist
     void arrange();
     /// Ends what the mouse is moving: a dock, a tab or an edge. Qt keeps places in the arrangement that it began with,
-    /// and would go on in one that is gone.
+    /// and would continue in one that is gone.
     void endDrag();
     void leaveOutAbsent();
     void change(const Workspace& workspace);

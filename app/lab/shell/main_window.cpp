@@ -75,7 +75,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     }
     fitScreen(*this);
     layout_->enter(workspaceNamed(remembersLayout_ ? QSettings().value("workspace").toString() : QString()));
-    if (const bool hasLeftover = startAutosave(); setup.greets && !hasLeftover) { // else that is what to go on with
+    if (const bool hasLeftover = startAutosave(); setup.greets && !hasLeftover) { // else that is what to continue with
         lessons_->continueOpen();
         start_->greet();
     }
@@ -231,7 +231,7 @@ void MainWindow::updateTitle() {
 
 void MainWindow::updateRemark() {
     QStringList remarks;
-    if (bench_.snapshot() && bench_.snapshot()->isEdited) remarks << tr("model changed");
+    if (bench_.snapshot() && bench_.snapshot()->isChanged) remarks << tr("model changed");
     if (bench_.shownRun() == ShownRun::Original) remarks << tr("original shown");
     if (bench_.shownRun() == ShownRun::Difference) remarks << tr("difference shown");
     if (bench_.hasModel() && bench_.snapshot()->model->storage != Storage::F32)

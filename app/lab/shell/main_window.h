@@ -52,7 +52,7 @@ public:
         ScopeStarter startScope{};   ///< empty: the attention-scope in this program's folder
         QString lessonFolder{};      ///< folder of the user's own lessons
         bool asksStorage = true;     ///< of the weights of a large model, before it is loaded; false: f32
-        /// Offers the lessons at the very first start, and goes on with a lesson that was left open.
+        /// Offers the lessons at the very first start, and continues with a lesson that was left open.
         bool greets = false;
     };
 
@@ -87,7 +87,7 @@ private:
     bool startAutosave(); ///< @return whether it offers a session that an earlier program left over
     void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     void finishSnapshot(); ///< after the panels
-    void updateTitle();    ///< the model, its moment in a training run, and the session's file
+    void updateTitle();    ///< the model, its step in a training run, and the session's file
     void updateRemark();   ///< lists unusual states in the status strip
     void cancelWork();     ///< that the Cancel button is for
     void saveLayout();

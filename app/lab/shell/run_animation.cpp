@@ -29,7 +29,7 @@ RunAnimation::RunAnimation(TrainingBridge& training, SessionBridge& views, QWidg
            [this](JobRequest request) { // on the window's thread
                if (request == JobRequest::Stop) cancel();
            }) {
-    connect(&training_, &TrainingBridge::momentShown, this, [this](const QString& shown) {
+    connect(&training_, &TrainingBridge::stepShown, this, [this](const QString& shown) {
         if (awaited_.empty() || shown.toStdString() != awaited_) return;
         awaited_.clear();
         QTimer::singleShot(kFrameSettleMs, this, &RunAnimation::take);

@@ -94,8 +94,8 @@ bool SessionController::openInstead() {
 void SessionController::restore(SessionDocument document) { restore(std::move(document), tr("opening a session")); }
 
 void SessionController::restore(SessionDocument document, const QString& step) {
-    if (bench_.hasModel()) pushStep(step, document.modelPath, [this, document] { bringBack(document); });
-    bringBack(document);
+    if (bench_.hasModel()) pushStep(step, document.modelPath, [this, document] { reopen(document); });
+    reopen(document);
 }
 
 void SessionController::openDocument(SessionDocument document) {
@@ -155,7 +155,7 @@ bool SessionController::isOpen(const SessionDocument& document) const {
            snapshot->model->storage == document.storage;
 }
 
-void SessionController::bringBack(const SessionDocument& document) {
+void SessionController::reopen(const SessionDocument& document) {
     waitingPicture_.clear();
     if (!isOpen(document)) {
         parts_.bridge.post(opening(document));
@@ -242,7 +242,7 @@ void SessionController::keepBefore(const Snapshot& next) {
     if (path == returningTo_) return returningTo_.clear(); // weights of a run may still come before it
     if (!bench_.hasModel() || path == QString::fromStdString(bench_.snapshot()->path())) return;
     if (!returningTo_.isEmpty()) return;
-    if (next.shown && bench_.snapshot()->shown) return; // another moment of a training run
+    if (next.shown && bench_.snapshot()->shown) return; // another step of a training run
     beforeRun_.reset();
     if (beforeLesson_()) return bench_.undoStack().clear(); // the steps of the lesson are about the model before
     if (next.shown) beforeRun_ = document();
@@ -257,11 +257,11 @@ void SessionController::pushStep(const QString& text, const QString& path, std::
         text,
         [this, before = std::move(here), after] {
             *after = document();
-            bringBack(before);
+            reopen(before);
         },
         [this, path, after, again = std::move(again)] {
             if (after->modelPath == path)
-                bringBack(*after);
+                reopen(*after);
             else if (again)
                 again();
             else

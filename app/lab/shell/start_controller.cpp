@@ -42,7 +42,7 @@ void StartController::greet() {
     parts_.notices.offer(greeting, {{tr("Learn"), tr("Show the lessons and all other ways to start"),
                                      [this] { parts_.layout.enter(workspaceNamed("learn")); }}});
     const auto dismiss = [this, greeting] { parts_.notices.message().withdraw(greeting); };
-    connect(&parts_.layout, &DockLayout::entered, &parts_.notices.message(), dismiss); // who goes on has read it
+    connect(&parts_.layout, &DockLayout::entered, &parts_.notices.message(), dismiss); // who continues has read it
 }
 
 void StartController::enter(const char* workspace, const char* level) {

@@ -47,7 +47,7 @@ void TrainingController::show(const TrainingSnapshot& snapshot) {
 void TrainingController::remember(const TrainingSnapshot& snapshot) {
     using State = TrainingSnapshot::State;
     if (snapshot.state == State::Preparing || snapshot.state == State::Paused) return; // the run that trained, if any
-    const bool isOwn = snapshot.state == State::Training && !isInLesson_();            // a lesson begins its own anew
+    const bool isOwn = snapshot.state == State::Training && !isInLesson_(); // a lesson starts its own training again
     const QString run = isOwn ? QString::fromStdString(snapshot.folder) : QString();
     if (std::exchange(rememberedRun_, run) == run) return;
     if (run.isEmpty())
@@ -76,7 +76,7 @@ void TrainingController::offerToContinue() {
     if (step >= run.recipe.schedule.steps) return;
     notices_.offer(tr("The training run “%1” was paused at step %2 of %3.")
                        .arg(run.name, QString::number(step), QString::number(run.recipe.schedule.steps)),
-                   {{tr("Continue training"), tr("Go on from the last checkpoint of the run"), [this, folder] {
+                   {{tr("Continue training"), tr("Continue from the last checkpoint of the run"), [this, folder] {
                          bench_.showPanel("train");
                          bench_.runs().setActive(folder);
                          panel_.playOrPause();

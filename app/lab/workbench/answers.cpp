@@ -33,14 +33,14 @@ std::string answerName(const ModelInfo& model, int answer) {
 
 std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal) {
     if (snapshot.readsPictures()) {
-        const auto& answer = isOriginal ? snapshot.uneditedAnswer : snapshot.answer;
+        const auto& answer = isOriginal ? snapshot.originalAnswer : snapshot.answer;
         return answer ? answer->probabilities : std::vector<float>();
     }
     if (snapshot.model && snapshot.model->classes > 0) {
-        const auto& classes = isOriginal ? snapshot.uneditedClasses : snapshot.classes;
+        const auto& classes = isOriginal ? snapshot.originalClasses : snapshot.classes;
         return classes ? saidOf(classes->logits, classes->activation) : std::vector<float>();
     }
-    const auto& next = isOriginal ? snapshot.unedited : snapshot.next;
+    const auto& next = isOriginal ? snapshot.original : snapshot.next;
     if (!next || next->logits.empty()) return {};
     std::vector<float> logits = next->logits;
     std::ranges::replace_if(

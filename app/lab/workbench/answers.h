@@ -13,7 +13,7 @@ namespace attn {
 /// text; the numbers of a regression.
 /// @param isOriginal of the original run  @return [choices]; empty: there is no answer
 std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal = false);
-/// The `count` most likely answers, likeliest first.
+/// The `count` most probable answers, most probable first.
 std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_t count);
 
 /// What the answers of a model are, as the title of a column: "Next token", "Hidden word", "Class",

@@ -20,7 +20,7 @@ SetPromptCommand withWord(const Sequence& sequence, const TokenInfo& token, cons
 void changePrompt(Workbench& bench, SetPromptCommand prompt) {
     Command before = SessionDocument::fromSnapshot(*bench.snapshot()).restoreCommand();
     bench.undoStack().push(
-        new PromptEdit(bench.poster(), std::move(before), std::move(prompt), bench.undoSteps().step()));
+        new PromptStep(bench.poster(), std::move(before), std::move(prompt), bench.undoSteps().step()));
 }
 
 void WordHider::click(int token) {

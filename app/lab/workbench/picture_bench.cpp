@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-using PictureEdit = StateEdit<PictureSetup, 4>;
+using PictureStep = StateStep<PictureSetup, 4>;
 
 } // namespace
 
@@ -39,7 +39,7 @@ void PictureBench::post() {
 void PictureBench::edit(const PictureSetup& setup, const QString& text, const QString& what) {
     if (setup == setup_) return;
     const QPointer<PictureBench> self = this;
-    bench_.undoStack().push(new PictureEdit(
+    bench_.undoStack().push(new PictureStep(
         text,
         [self](const PictureSetup& state) {
             if (self) self->set(state);
@@ -53,7 +53,7 @@ void PictureBench::setOther(const QString& name, std::shared_ptr<const Image> pi
     next.given.other = std::move(picture);
     edit(next, tr("choosing the other picture"), "other");
     Changes changes = bench_.changes();
-    for (Intervention& each : changes.interventions)
+    for (ValueChange& each : changes.valueChanges)
         if (!each.text.empty()) each.text = name.toStdString(); // empty: from this picture
     if (changes != bench_.changes()) bench_.setChanges(std::move(changes));
 }

@@ -81,11 +81,11 @@ bool isCompletePicture(const Snapshot& snapshot) {
 
 PictureRun pictureRun(const Snapshot& snapshot, bool isOriginal) {
     PictureRun run{.model = snapshot.readsPictures() ? snapshot.model.get() : nullptr};
-    const PictureAnswer* answer = (isOriginal ? snapshot.uneditedAnswer : snapshot.answer).get();
+    const PictureAnswer* answer = (isOriginal ? snapshot.originalAnswer : snapshot.answer).get();
     run.embedding = resultIn<PatchEmbedding>(snapshot.analyses, PatchEmbeddingAnalysis{}.key()).get();
     if (!run.model || !answer) return run;
     const auto rollout =
-        resultIn<Rollout>(isOriginal ? snapshot.uneditedAnalyses : snapshot.analyses, RolloutAnalysis{}.key());
+        resultIn<Rollout>(isOriginal ? snapshot.originalAnalyses : snapshot.analyses, RolloutAnalysis{}.key());
     if (rollout && rollout->inputVersion == snapshot.sequenceVersion) {
         run.rollout = &rollout->map;
         if (rollout->target) run.rolloutClass = rollout->target->token;

@@ -19,16 +19,16 @@ size_t wordCount(const GivenText& prompt) {
 
 } // namespace
 
-PromptEdit::PromptEdit(PostCommand post, Command before, SetPromptCommand after, int step)
+PromptStep::PromptStep(PostCommand post, Command before, SetPromptCommand after, int step)
     : QUndoCommand(QCoreApplication::translate("attn::Undo", "editing the prompt")), post_(std::move(post)),
       before_(std::move(before)), after_(std::move(after)), step_(step) {}
 
-void PromptEdit::undo() { post_(before_); }
+void PromptStep::undo() { post_(before_); }
 
-void PromptEdit::redo() { post_(after_); }
+void PromptStep::redo() { post_(after_); }
 
-bool PromptEdit::mergeWith(const QUndoCommand* other) {
-    const auto* next = static_cast<const PromptEdit*>(other); // the id says so
+bool PromptStep::mergeWith(const QUndoCommand* other) {
+    const auto* next = static_cast<const PromptStep*>(other); // the id says so
     if (next->step_ != step_ || wordCount(next->after_.given) > wordCount(after_.given)) return false;
     after_ = next->after_;
     return true;

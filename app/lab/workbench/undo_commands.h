@@ -14,10 +14,10 @@ using PostCommand = std::function<void(Command)>;
 
 /// A new prompt. Undoing brings back the old one with every branch that was tried on it. Typing is one step for each
 /// word, and after each pause.
-class PromptEdit : public QUndoCommand {
+class PromptStep : public QUndoCommand {
 public:
     /// @param before brings back what was there  @param step UndoSteps::step()
-    PromptEdit(PostCommand post, Command before, SetPromptCommand after, int step);
+    PromptStep(PostCommand post, Command before, SetPromptCommand after, int step);
 
     void undo() override;
     void redo() override;
@@ -48,11 +48,11 @@ private:
 /// A change of a value that several panels share, or of a panel's settings. Changes of the same setting in the same
 /// step of undo are merged.
 /// @tparam kId identifies this kind of change, for merging
-template <class State, int kId> class StateEdit : public QUndoCommand {
+template <class State, int kId> class StateStep : public QUndoCommand {
 public:
     using Show = std::function<void(const State&)>;
     /// @param text for the Edit menu  @param what names the setting that changed  @param step UndoSteps::step()
-    StateEdit(const QString& text, Show show, State before, State after, QString what, int step)
+    StateStep(const QString& text, Show show, State before, State after, QString what, int step)
         : QUndoCommand(text), show_(std::move(show)), before_(std::move(before)), after_(std::move(after)),
           what_(std::move(what)), step_(step) {}
 
@@ -60,7 +60,7 @@ public:
     void redo() override { show_(after_); }
     int id() const override { return kId; }
     bool mergeWith(const QUndoCommand* other) override {
-        const auto* next = static_cast<const StateEdit*>(other);
+        const auto* next = static_cast<const StateStep*>(other);
         if (next->what_ != what_ || next->step_ != step_) return false;
         after_ = next->after_;
         return true;
@@ -72,6 +72,6 @@ private:
     QString what_;
     int step_;
 };
-using PlaygroundEdit = StateEdit<PlaygroundSetup, 3>;
+using PlaygroundStep = StateStep<PlaygroundSetup, 3>;
 
 } // namespace attn

@@ -15,7 +15,7 @@ class UndoSteps : public QObject {
 public:
     static constexpr qint64 kPauseMs = 1000; ///< a longer pause starts a new step
 
-    using Clock = std::function<qint64()>; ///< milliseconds since some moment
+    using Clock = std::function<qint64()>; ///< milliseconds since a fixed time
 
     /// Watches the mouse buttons of the whole application.
     UndoSteps();

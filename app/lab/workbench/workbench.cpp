@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-using ChangesEdit = StateEdit<Changes, 2>;
+using ChangesStep = StateStep<Changes, 2>;
 
 /// The first attention from a target to its source: the one that changes while the target is written.
 int crossSite(const ModelInfo& model) {
@@ -68,7 +68,7 @@ int Workbench::rowCount() const {
 
 void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
-    const bool isSameFolder = snapshot_ && snapshot_->path() == snapshot->path(); // another moment of a training run
+    const bool isSameFolder = snapshot_ && snapshot_->path() == snapshot->path(); // another step of a training run
     snapshot_ = snapshot;
     isGivingOut_ = true;
     if (isNewModel) {
@@ -147,16 +147,16 @@ void Workbench::selectCell(std::optional<Cell> cell) {
 void Workbench::change(Changes changes, const QString& text, const QString& what) {
     if (!hasModel()) return;
     if (changes != *changes_)
-        return undoStack().push(new ChangesEdit(
+        return undoStack().push(new ChangesStep(
             text, [this](const Changes& each) { setChanges(each); }, *changes_, std::move(changes), what,
             undoSteps_.step()));
     if (shownRun_ == ShownRun::Original) showRun(ShownRun::Changed);
 }
 
-void Workbench::addChanges(const std::vector<Intervention>& interventions) {
+void Workbench::addChanges(const std::vector<ValueChange>& valueChanges) {
     Changes after = *changes_;
-    after.interventions.insert(after.interventions.end(), interventions.begin(), interventions.end());
-    const QString what = QStringLiteral("add %1").arg(after.interventions.size());
+    after.valueChanges.insert(after.valueChanges.end(), valueChanges.begin(), valueChanges.end());
+    const QString what = QStringLiteral("add %1").arg(after.valueChanges.size());
     change(std::move(after), tr("adding a change"), what);
 }
 
@@ -203,7 +203,7 @@ QString Workbench::removedHeads() const {
 void Workbench::reopenHead(int site, int head, float gate) {
     Changes after = *changes_;
     after.setGate(site, head, gate);
-    std::erase_if(after.interventions, [&](const Intervention& each) {
+    std::erase_if(after.valueChanges, [&](const ValueChange& each) {
         return each.head == head && takesFromHead(each, snapshot_->model->site(site), head);
     });
     change(std::move(after), tr("restoring a head"), QStringLiteral("gate %1.%2").arg(site).arg(head));
@@ -229,14 +229,14 @@ void Workbench::showRun(ShownRun run) {
     tell();
 }
 
-const UneditedViews* Workbench::compared(const Snapshot& snapshot) const {
-    return shownRun_ == ShownRun::Difference ? snapshot.uneditedViews.get() : nullptr;
+const OriginalViews* Workbench::compared(const Snapshot& snapshot) const {
+    return shownRun_ == ShownRun::Difference ? snapshot.originalViews.get() : nullptr;
 }
 
 std::shared_ptr<const AnalysisResult> Workbench::comparedAnalysis(const Snapshot& snapshot,
                                                                   const std::string& key) const {
-    const auto found = snapshot.uneditedAnalyses.find(key);
-    const bool isShown = shownRun_ == ShownRun::Difference && found != snapshot.uneditedAnalyses.end();
+    const auto found = snapshot.originalAnalyses.find(key);
+    const bool isShown = shownRun_ == ShownRun::Difference && found != snapshot.originalAnalyses.end();
     return isShown ? found->second : nullptr;
 }
 

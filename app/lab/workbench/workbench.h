@@ -106,7 +106,7 @@ public:
     /// @param text for the Edit menu  @param what names what changed
     void change(Changes changes, const QString& text, const QString& what);
     /// Appends changes to values, as one step of undo.
-    void addChanges(const std::vector<Intervention>& interventions);
+    void addChanges(const std::vector<ValueChange>& valueChanges);
     /// Sets the gate of a head, as one step of undo. @param site, head -1: all of them
     void setGate(int site, int head, float gate);
     /// The gate of a head in the run on display; every gate of the original run is open.
@@ -127,7 +127,7 @@ public:
     ShownRun shownRun() const { return shownRun_; }
     void showRun(ShownRun run);
     /// Views of the original run, to subtract while the difference is shown; null: nothing is subtracted.
-    const UneditedViews* compared(const Snapshot& snapshot) const;
+    const OriginalViews* compared(const Snapshot& snapshot) const;
     /// The same for the analysis with this key: its result on the original run.
     std::shared_ptr<const AnalysisResult> comparedAnalysis(const Snapshot& snapshot, const std::string& key) const;
 

@@ -68,7 +68,7 @@ void GridTiles::update(int layer) {
     recorder.barrier(gpu::Stages::Transfer, gpu::Stages::Device);
     recorder.finish();
     copied_->wait(copied_->submit(commands_));
-    for (const PatternTile& tile : fresh.byHand)
+    for (const PatternTile& tile : fresh.changedRows)
         gpu::Transfer(context).upload(pixels_,
                                       static_cast<uint64_t>(layer * subject_.heads() + tile.head) * side * rowBytes +
                                           static_cast<uint64_t>(fresh.firstRow) * rowBytes,

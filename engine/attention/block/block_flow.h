@@ -27,7 +27,7 @@ struct BlockFlow {
     int64_t sequence = 0;                   ///< rows of each sequence; 0: all rows are one
     int64_t layer = 0;                      ///< index of the layer in its stack
     bool hasBias = true;                    ///< whether feed-forward layers have biases
-    bool mayTrain = true;                   ///< keeps the values that gradients need
+    bool needsGradients = true;             ///< keeps the values that gradients need
     std::vector<FlowParameter>& parameters; ///< parameters whose initial values a part chose
     /// Receives what training need not keep; null if nobody asks.
     std::vector<Recomputed>* recomputed = nullptr;

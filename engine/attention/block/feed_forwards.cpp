@@ -111,7 +111,7 @@ FeedForwardWeights::FeedForwardWeights(const BlockFlow& flow, const FeedForwardS
 
 Tensor hiddenLayer(const BlockFlow& flow, const FeedForwardSpec& spec, const FeedForwardWeights& weights, Tensor x) {
     const auto activated = [&](Tensor by, std::optional<Tensor> bias) {
-        return matmul(x, by, {.bias = bias, .activation = spec.activation, .keepsArgument = flow.mayTrain});
+        return matmul(x, by, {.bias = bias, .activation = spec.activation, .keepsArgument = flow.needsGradients});
     };
     if (!spec.gated) return activated(weights.in, weights.inBias);
     const bool isSwiglu = spec.activation == Activation::Silu;

@@ -190,7 +190,7 @@ Tensor oneStep(AttentionFlow& flow, const Features& a, const Features& b, Tensor
                    {flow.batch, flow.heads, 1, v.shape()[3]});
 }
 
-/// Sums over visible keys under a causal mask. Those of a step go on from the state of earlier steps.
+/// Sums over visible keys under a causal mask. Those of a step continue from the state of earlier steps.
 Tensor causalSums(AttentionFlow& flow, const Features& a, const Features& b, Tensor v, bool isNormalised) {
     const int64_t BH = flow.batch * flow.heads;
     const Shape sums{BH, (b.factors ? b.factors : b.exponents).shape()[3], v.shape()[3]};

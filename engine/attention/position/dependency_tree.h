@@ -44,7 +44,7 @@ public:
     static constexpr int32_t kNoDepth = -1, kNoRelation = 1 << 20;
     /// The rows of those inputs for some tokens.
     /// @param first of these tokens  @param tokens their number T
-    /// @param depths [T]; empty if the graph does not read them  @param relations [T,S]; likewise
+    /// @param depths [T]; empty if the graph does not read them  @param relations [T,S]; empty if not read
     void write(int64_t first, int64_t tokens, std::span<int32_t> depths, std::span<int32_t> relations) const;
 
 private:

@@ -49,7 +49,7 @@ struct Noise {
     }
 };
 
-/// Pieces of a text whose sources hide spans. Training draws pieces and spans anew each time; validation reads the last
+/// Pieces of a text whose sources hide spans. Training draws new pieces and spans each time; validation reads the last
 /// tenth of the text in consecutive pieces, whose spans are always the same. Test is the same as validation.
 class CorruptedText : public TaskInstance {
 public:

@@ -31,7 +31,7 @@ Segments segmentsIn(const TaskValues& values) {
 
 /// Rows are windows of the text behind a global token for each of its segments, with BERT's separator at the end. The
 /// words of some segments are all hidden; of the other segments, some words are hidden and targets. Training draws
-/// windows and what is hidden anew each time; validation reads the last tenth of the text in consecutive windows, and
+/// new windows and hidden segments each time; validation reads the last tenth of the text in consecutive windows, and
 /// hides always the same. Test is the same as validation.
 class HiddenSegments : public TaskInstance {
 public:
@@ -128,9 +128,9 @@ private:
                 continue;
             }
             ++readable;
-            const bool goesOn = !words.empty() && words.back().back() + 1 == place &&
-                                tokenizer().token(row.whole[place]).value_or("").starts_with("##");
-            if (!goesOn) words.emplace_back();
+            const bool continues = !words.empty() && words.back().back() + 1 == place &&
+                                   tokenizer().token(row.whole[place]).value_or("").starts_with("##");
+            if (!continues) words.emplace_back();
             words.back().push_back(place);
         }
         draws.shuffle(std::span(words));

@@ -24,7 +24,7 @@ constexpr std::array kPermutedParams{kContext, kVocabularyParam,
                                            Param::Kind::Integer, 2, 20, 1, 6}};
 
 /// Rows are windows of the text between BERT's first token and separator. Some of their tokens are hidden, and only
-/// these are targets. Training draws windows and hidden tokens anew each time (dynamic masking). Validation reads the
+/// these are targets. Training draws new windows and hidden tokens each time (dynamic masking). Validation reads the
 /// last tenth of the text in consecutive windows, whose hidden tokens are always the same. Test is the same as
 /// validation.
 class HiddenText : public TaskInstance {

@@ -82,7 +82,7 @@ Corpus read(const TaskValues& values, const TaskSettings& settings) {
 }
 
 /// Pairs of sentences. In half of them the second follows the first in the text, in the others it is any sentence of
-/// the same split. Training draws pairs anew each time; validation always has the same ones.
+/// the same split. Training draws new pairs each time; validation always has the same ones.
 class NextSentence : public ReadoutTask {
 public:
     NextSentence(Corpus corpus, const TaskValues& values, uint64_t seed)

@@ -61,7 +61,7 @@ public:
     /// An answer to an example, in words.
     virtual std::vector<std::string> answerTexts(const Example& example, std::span<const int32_t> answer) const;
     /// The number of rows in a finite split. Its batches run through it in order, and rows beyond the end have no
-    /// targets. No value: the split is endless.
+    /// targets. None: the split is endless.
     virtual std::optional<uint64_t> rowCount(Split) const { return std::nullopt; }
 
 protected:
@@ -78,7 +78,7 @@ private:
 };
 
 /// A batch of examples whose targets are only the answers. Greedy generation gives an answer if and only if each of its
-/// tokens is the most likely one after the tokens before it.
+/// tokens is the most probable one after the tokens before it.
 Batch questionsOf(const TaskInstance& task, Split split, uint64_t first, int rows);
 
 /// A task's values, read by Param::id: every parameter is present and in range.

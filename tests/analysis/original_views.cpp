@@ -6,7 +6,7 @@
 using namespace attn;
 using namespace attn::test;
 
-// What views show of the run without gates and edits, beside the changed one.
+// What views show of the run without gates and other changes, beside the changed one.
 
 namespace {
 
@@ -23,15 +23,15 @@ bool isNear(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 /// A pattern that looks at the first token from everywhere.
-Changes patternByHand(int layer, int head) {
-    PatternEdit pattern{.site = layer, .head = head};
+Changes changedPattern(int layer, int head) {
+    PatternChange pattern{.site = layer, .head = head};
     for (int query = 0; query < 4; ++query) pattern.rows[query] = {1.0f};
     return {{}, {pattern}};
 }
 
 } // namespace
 
-TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") {
+TEST_CASE("original views: what was shown before the changes", "[analysis][gpu]") {
     OpenSession session(kRepeatedWords);
     const PatternRequest view = GENERATE(
         PatternRequest{.site = 1, .head = 0}, PatternRequest{.site = 1, .aggregate = HeadAggregate::Mean},
@@ -44,11 +44,11 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
     REQUIRE(plain->detail);
     REQUIRE(plain->profile);
 
-    CHECK(succeed(session, gateOf(0, 0, 0))->uneditedViews == nullptr);
+    CHECK(succeed(session, gateOf(0, 0, 0))->originalViews == nullptr);
     auto snapshot = succeed(session, ShowRunCommand{ShownRun::Difference});
     const auto checkPlain = [&] {
-        REQUIRE(snapshot->uneditedViews);
-        const UneditedViews& views = *snapshot->uneditedViews;
+        REQUIRE(snapshot->originalViews);
+        const OriginalViews& views = *snapshot->originalViews;
         REQUIRE(views.grid);
         REQUIRE(views.grid->tiles.size() == plain->grid->tiles.size());
         for (size_t i = 0; i < plain->grid->tiles.size(); ++i)
@@ -76,56 +76,56 @@ TEST_CASE("unedited views: what was shown before the edits", "[analysis][gpu]") 
     const std::vector<float> closed = snapshot->detail->values;
 
     // Another change of the model leaves them as they are: a slider does not wait for them.
-    const auto kept = snapshot->uneditedViews;
+    const auto kept = snapshot->originalViews;
     snapshot = succeed(session, gateOf(0, 0, 0.5f));
-    CHECK(snapshot->uneditedViews == kept);
+    CHECK(snapshot->originalViews == kept);
     succeed(session, gateOf(0, 0, 0));
     REQUIRE(session.waitIdle());
     checkSame(session.latest()->detail->values, closed);
 
     // Patterns by hand: only the changed run has them.
-    Changes both = patternByHand(1, 0);
+    Changes both = changedPattern(1, 0);
     both.setGate(0, 0, 0);
     succeed(session, changesOf(both));
     snapshot = idle(session);
     checkPlain();
-    CHECK(snapshot->profile->isByHand);
-    CHECK_FALSE(snapshot->uneditedViews->profile->isByHand);
+    CHECK(snapshot->profile->hasChangedPattern);
+    CHECK_FALSE(snapshot->originalViews->profile->hasChangedPattern);
 
     snapshot = succeed(session, ShowRunCommand{});
-    CHECK(snapshot->uneditedViews == nullptr);
-    CHECK(snapshot->unedited != nullptr);
+    CHECK(snapshot->originalViews == nullptr);
+    CHECK(snapshot->original != nullptr);
 }
 
-TEST_CASE("unedited views follow the head, the text and the edits", "[analysis][gpu]") {
+TEST_CASE("original views follow the head, the text and the changes", "[analysis][gpu]") {
     OpenSession session(kRepeatedWords);
     auto snapshot = succeed(session, ShowRunCommand{ShownRun::Difference});
-    CHECK(snapshot->uneditedViews == nullptr); // nothing is changed
+    CHECK(snapshot->originalViews == nullptr); // nothing is changed
     snapshot = succeed(session, gateOf(0, 0, 0));
-    REQUIRE(snapshot->uneditedViews);
+    REQUIRE(snapshot->originalViews);
 
     snapshot = succeed(session, PatternRequest{.site = 1, .head = 1});
-    REQUIRE(snapshot->uneditedViews);
-    CHECK(snapshot->uneditedViews->detail->head == 1);
-    CHECK(snapshot->uneditedViews->detail->site == 1);
+    REQUIRE(snapshot->originalViews);
+    CHECK(snapshot->originalViews->detail->head == 1);
+    CHECK(snapshot->originalViews->detail->site == 1);
     CHECK(snapshot->detail->head == 1);
 
     session.post(GenerateCommand{.maxTokens = 100'000, .tokensPerSecond = 60});
     REQUIRE(waitFor(session, [](const Snapshot& each) { return each.sequence->tokens.size() > 22; }));
-    CHECK(session.latest()->uneditedViews == nullptr); // as long as it is written
+    CHECK(session.latest()->originalViews == nullptr); // as long as it is written
     snapshot = after(session, StopCommand{});
     const auto count = static_cast<int>(snapshot->sequence->tokens.size());
-    REQUIRE(snapshot->uneditedViews);
-    CHECK(snapshot->uneditedViews->newest->keys == count);
-    CHECK(snapshot->uneditedViews->detail->queryEnd == count);
+    REQUIRE(snapshot->originalViews);
+    CHECK(snapshot->originalViews->newest->keys == count);
+    CHECK(snapshot->originalViews->detail->queryEnd == count);
     CHECK(snapshot->detail->queryEnd == count);
 
     snapshot = succeed(session, SetPromptCommand{{.text = "abcabcab"}});
-    REQUIRE(snapshot->uneditedViews);
-    CHECK(snapshot->uneditedViews->newest->keys == 8);
+    REQUIRE(snapshot->originalViews);
+    CHECK(snapshot->originalViews->newest->keys == 8);
     snapshot = succeed(session, SetChangesCommand{});
-    CHECK_FALSE(snapshot->isEdited);
-    CHECK(snapshot->uneditedViews == nullptr);
+    CHECK_FALSE(snapshot->isChanged);
+    CHECK(snapshot->originalViews == nullptr);
 }
 
 TEST_CASE("session: the original run is shown without losing the changes", "[analysis][gpu]") {
@@ -133,15 +133,15 @@ TEST_CASE("session: the original run is shown without losing the changes", "[ana
     const auto plain =
         succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
-    Changes changes = patternByHand(0, 1);
+    Changes changes = changedPattern(0, 1);
     changes.setGate(1, 0, 0.25f);
-    changes.interventions.push_back({.hook = "blocks.0.attn.hook_z", .head = 0});
+    changes.valueChanges.push_back({.hook = "blocks.0.attn.hook_z", .head = 0});
     const auto changed = succeed(session, changesOf(changes));
     CHECK(changed->next->logits != plain->next->logits);
 
     auto snapshot = succeed(session, ShowRunCommand{ShownRun::Original});
-    CHECK_FALSE(snapshot->isEdited);
-    CHECK(snapshot->unedited == nullptr);
+    CHECK_FALSE(snapshot->isChanged);
+    CHECK(snapshot->original == nullptr);
     CHECK(*snapshot->changes == changes);
     CHECK(snapshot->next->logits == plain->next->logits); // bit by bit
     checkSame(snapshot->newest->values, plain->newest->values);
@@ -159,22 +159,22 @@ TEST_CASE("session: the original run is shown without losing the changes", "[ana
           succeed(fresh, GenerateCommand{.maxTokens = 3})->sequence->text);
 
     // Changes that are made meanwhile wait with the others.
-    snapshot = succeed(session, changesOf(patternByHand(0, 0)));
+    snapshot = succeed(session, changesOf(changedPattern(0, 0)));
     CHECK(snapshot->next->logits == fresh.latest()->next->logits);
     succeed(session, changesOf(changes));
     succeed(session, ResetCommand{});
     snapshot = succeed(session, ShowRunCommand{});
-    CHECK(snapshot->isEdited);
+    CHECK(snapshot->isChanged);
     CHECK(snapshot->next->logits == changed->next->logits);
 }
 
-TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
+TEST_CASE("original views: analyses of both runs", "[analysis][gpu]") {
     Session session({.validation = true}), fresh({.validation = true});
     succeed(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     succeed(fresh, OpenModelCommand{.path = kInduction, .given = {.text = {.text = kRepeatedWords}}});
     succeed(session, ShowRunCommand{ShownRun::Difference});
     const auto withGate = [](float gate) {
-        Changes changes = patternByHand(0, 1);
+        Changes changes = changedPattern(0, 1);
         changes.setGate(1, 0, gate);
         return changesOf(changes);
     };
@@ -183,8 +183,8 @@ TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     const auto scores = std::make_shared<TokenScoresAnalysis>();
     auto plain = succeed(fresh, RunAnalysisCommand{scores}), both = succeed(session, RunAnalysisCommand{scores});
     const auto lossOf = [&](const AnalysisResult& result) { return static_cast<const TokenScores&>(result).loss; };
-    REQUIRE(both->uneditedAnalyses.contains(scores->key()));
-    checkSame(lossOf(*both->uneditedAnalyses.at(scores->key())), lossOf(*plain->analyses.at(scores->key())));
+    REQUIRE(both->originalAnalyses.contains(scores->key()));
+    checkSame(lossOf(*both->originalAnalyses.at(scores->key())), lossOf(*plain->analyses.at(scores->key())));
     CHECK_FALSE(isNear(lossOf(*both->analyses.at(scores->key())), lossOf(*plain->analyses.at(scores->key()))));
 
     // One that closes gates itself.
@@ -194,8 +194,8 @@ TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     const auto effectsOf = [&](const AnalysisResult& result) {
         return static_cast<const AblationSweep&>(result).headEffects;
     };
-    REQUIRE(both->uneditedAnalyses.contains(sweep->key()));
-    checkSame(effectsOf(*both->uneditedAnalyses.at(sweep->key())), effectsOf(*plain->analyses.at(sweep->key())));
+    REQUIRE(both->originalAnalyses.contains(sweep->key()));
+    checkSame(effectsOf(*both->originalAnalyses.at(sweep->key())), effectsOf(*plain->analyses.at(sweep->key())));
 
     // What one run leaves open the other answers as it was found: the changed one finds all tokens as likely.
     succeed(session, withGate(0));
@@ -204,7 +204,7 @@ TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     both = succeed(session, RunAnalysisCommand{attribution});
     const auto partsOf = [&](const AnalysisResult& result) { return static_cast<const LogitAttribution&>(result); };
     const LogitAttribution after = partsOf(*both->analyses.at(attribution->key())),
-                           before = partsOf(*both->uneditedAnalyses.at(attribution->key()));
+                           before = partsOf(*both->originalAnalyses.at(attribution->key()));
     CHECK(after.target.token != partsOf(*plain->analyses.at(attribution->key())).target.token);
     CHECK(before.target.token == after.target.token);
     CHECK(before.logit == Approx(plain->next->logits[static_cast<size_t>(after.target.token)]).margin(1e-5));
@@ -214,6 +214,6 @@ TEST_CASE("unedited views: analyses of both runs", "[analysis][gpu]") {
     // The changed model is in force again, and what is not wanted is not kept.
     CHECK(both->changes->gate(1, 0) == 0.25f);
     CHECK(both->changes->patterns.size() == 1);
-    CHECK(succeed(session, ShowRunCommand{})->uneditedAnalyses.empty());
-    CHECK(succeed(session, RunAnalysisCommand{scores})->uneditedAnalyses.empty());
+    CHECK(succeed(session, ShowRunCommand{})->originalAnalyses.empty());
+    CHECK(succeed(session, RunAnalysisCommand{scores})->originalAnalyses.empty());
 }

@@ -1,6 +1,6 @@
 #include "engine/core/error.h"
 #include "engine/inference/capture_file.h"
-#include "engine/inference/edit_inputs.h"
+#include "engine/inference/change_inputs.h"
 #include "engine/inference/memory.h"
 #include "engine/inference/step_plan.h"
 #include "engine/inference/view_graph.h"
@@ -21,7 +21,7 @@ void LanguageModel::changesChanged(bool isOtherSet) {
     memory_->forgetBranches();
     newest_ = nullptr;
     if (!isOtherSet) return;
-    *editedSteps_ = {};
+    *changedSteps_ = {};
     sourceStep_.reset();
 }
 
@@ -33,7 +33,7 @@ int64_t LanguageModel::streamWidth() const {
         .columns();
 }
 
-Input LanguageModel::sourceOf(const Intervention& change, bool isContrast, const Input& own,
+Input LanguageModel::sourceOf(const ValueChange& change, bool isContrast, const Input& own,
                               const std::optional<Input>&) const {
     const std::string& text = isContrast ? change.contrast : change.text;
     Input source = own;
@@ -84,31 +84,35 @@ CapturedHook LanguageModel::fedValues(std::span<const int> tokens, const std::st
     return values;
 }
 
-void LanguageModel::writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t first, size_t count) const {
+void LanguageModel::writePattern(const ChangeInputs& pattern, const PatternChange& change, size_t first,
+                                 size_t count) const {
     for (size_t row = 0; row < count; ++row) { // of [H,T,S]
-        std::vector<float> weights = editedRow(edit, static_cast<int>(first + row), static_cast<int>(first + count));
+        std::vector<float> weights =
+            changedPatternRow(change, static_cast<int>(first + row), static_cast<int>(first + count));
         if (!weights.empty()) weights.resize(static_cast<size_t>(pattern.shape[2]), 0);
-        pattern.setRow(static_cast<size_t>(edit.head * pattern.shape[1]) + row, weights);
+        pattern.setRow(static_cast<size_t>(change.head * pattern.shape[1]) + row, weights);
     }
 }
 
-std::vector<float> LanguageModel::editedRow(const PatternEdit& edit, int query, int tokens) const {
-    std::vector<int> keys = seenPlaces(attentionOf(edit.site).spec, edit.site, edit.head, info_.heads, query,
+std::vector<float> LanguageModel::changedPatternRow(const PatternChange& change, int query, int tokens) const {
+    std::vector<int> keys = seenPlaces(attentionOf(change.site).spec, change.site, change.head, info_.heads, query,
                                        static_cast<int>(cacheRows()));
-    if (config().hasEncoder()) tokens = keyCount(edit.site);
+    if (config().hasEncoder()) tokens = keyCount(change.site);
     keys.resize(std::min(keys.size(), static_cast<size_t>(tokens)));
-    return attn::editedRow(edit, query, keys);
+    return attn::changedPatternRow(change, query, keys);
 }
 
-std::vector<float> LanguageModel::rowByHand(int layer, int head, int query) const {
-    const auto edit = hookEdits().patterns().find({layer, head});
-    if (isBypassed() || edit == hookEdits().patterns().end()) return {};
-    return editedRow(edit->second, query, static_cast<int>(tokens_.size()));
+std::vector<float> LanguageModel::changedRow(int layer, int head, int query) const {
+    const auto change = hookChanges().patterns().find({layer, head});
+    if (isBypassed() || change == hookChanges().patterns().end()) return {};
+    return changedPatternRow(change->second, query, static_cast<int>(tokens_.size()));
 }
 
 LongPatternSource LanguageModel::longPatternSource(int layer) const {
     LongPatternSource source = attn::longPatternSource(config(), cacheRows(), layer);
-    source.byHand = [this, layer](int head, int64_t query) { return rowByHand(layer, head, static_cast<int>(query)); };
+    source.changedRows = [this, layer](int head, int64_t query) {
+        return changedRow(layer, head, static_cast<int>(query));
+    };
     return source;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/graph/graph.h"
-#include "engine/inference/hook_edits.h"
+#include "engine/inference/hook_changes.h"
 #include "engine/inference/hooks.h"
 
 #include <optional>
@@ -17,14 +17,14 @@ struct HookShape {
 /// The shape of the hook that a change applies to.
 /// @param model its name, for messages
 /// @throws Error if rows of the hook cannot be changed, or there is no such head
-HookShape editableShape(const Graph& graph, const Intervention& edit, const std::string& model);
+HookShape editableShape(const Graph& graph, const ValueChange& change, const std::string& model);
 
 /// Converts a change to numbers.
 /// @param values of the hook in the source run, [tokens, width]; null for Zero
 /// @param contrast values of the hook whose last row is subtracted, [tokens, width]; null: none
-/// @return no value if edit.text is empty and the current input lacks the token
+/// @return none if change.text is empty and the current input lacks the token
 /// @throws Error if another text lacks the token
-std::optional<HookEdits::Rows> rowsOf(const Intervention& edit, const HookShape& shape, const CapturedHook* values,
-                                      const CapturedHook* contrast);
+std::optional<HookChanges::Rows> rowsOf(const ValueChange& change, const HookShape& shape, const CapturedHook* values,
+                                        const CapturedHook* contrast);
 
 } // namespace attn

@@ -12,7 +12,7 @@
 namespace attn {
 
 /// Changes to rows of hooks, as numbers: x becomes keep * x + values.
-class HookEdits {
+class HookChanges {
 public:
     struct Rows {
         int head = -1;     ///< head, for hooks with heads; -1: all
@@ -27,12 +27,12 @@ public:
     /// Allows changes to a hook. @param heads 1 for hooks without heads  @param width of all heads together
     void declare(const std::string& hook, int64_t heads, int64_t width);
     void add(const std::string& hook, Rows rows); ///< applied after earlier ones
-    void set(PatternEdit edit) { patterns_[{edit.site, edit.head}] = std::move(edit); }
+    void set(PatternChange change) { patterns_[{change.site, change.head}] = std::move(change); }
 
     bool empty() const { return hooks_.empty() && patterns_.empty(); }
     std::set<std::string> hooks() const;
-    const std::map<std::pair<int, int>, PatternEdit>& patterns() const { return patterns_; } ///< by layer and head
-    bool editsPatternOf(int layer) const;
+    const std::map<std::pair<int, int>, PatternChange>& patterns() const { return patterns_; } ///< by layer and head
+    bool changesPatternOf(int layer) const;
     std::set<int> patternLayers() const;
 
     /// Writes the factors and terms for `count` tokens from `first` on. @param stride of a head's row, in floats
@@ -45,7 +45,7 @@ private:
         std::vector<Rows> rows;
     };
     std::map<std::string, Hook> hooks_;
-    std::map<std::pair<int, int>, PatternEdit> patterns_;
+    std::map<std::pair<int, int>, PatternChange> patterns_;
 };
 
 /// The attention weights that a change sets for a query; empty if it does not change the row.
@@ -53,7 +53,7 @@ private:
 /// ones in
 ///             proportion. Without visible tokens the row does not change.
 /// @return one weight per place
-std::vector<float> editedRow(const PatternEdit& edit, int query, std::span<const int> keys);
+std::vector<float> changedPatternRow(const PatternChange& change, int query, std::span<const int> keys);
 inline constexpr int kHidden = -1;
 
 } // namespace attn

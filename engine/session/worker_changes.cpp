@@ -1,6 +1,6 @@
 #include "engine/analysis/analysis.h"
 #include "engine/inference/cell_explainer.h"
-#include "engine/inference/hook_edits.h"
+#include "engine/inference/hook_changes.h"
 #include "engine/session/worker.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void Session::Worker::refreshChanges() {
 
 void Session::Worker::workOut(const Changes& changes) {
     if (model().info().readsPictures()) {
-        const bool readsPictures = !changes.interventions.empty() && given_.image;
+        const bool readsPictures = !changes.valueChanges.empty() && given_.image;
         return model().setChanges(changes, readsPictures ? vision().patchesOf(*given_.image) : std::vector<float>(),
                                   readsPictures ? otherPicture() : std::nullopt);
     }
@@ -46,47 +46,47 @@ void Session::Worker::runAgain() {
         runPath();
 }
 
-void Session::Worker::refreshUnedited(std::span<const int> tokens) {
-    next_.isEdited = text().isEdited() && next_.run != ShownRun::Original;
-    if (!next_.isEdited) {
-        next_.unedited.reset();
-        next_.uneditedClasses.reset();
-        next_.uneditedViews.reset();
-        uneditedTokens_.clear();
+void Session::Worker::refreshOriginal(std::span<const int> tokens) {
+    next_.isChanged = text().isChanged() && next_.run != ShownRun::Original;
+    if (!next_.isChanged) {
+        next_.original.reset();
+        next_.originalClasses.reset();
+        next_.originalViews.reset();
+        originalTokens_.clear();
         return;
     }
-    const bool isKnown = next_.unedited && std::ranges::equal(tokens, uneditedTokens_),
-               areViewsKnown = next_.run != ShownRun::Difference || (next_.uneditedViews && uneditedShown_ == shown());
+    const bool isKnown = next_.original && std::ranges::equal(tokens, originalTokens_),
+               areViewsKnown = next_.run != ShownRun::Difference || (next_.originalViews && originalShown_ == shown());
     if (isKnown && areViewsKnown) return;
-    uneditedTokens_.clear();
-    next_.uneditedViews.reset();
+    originalTokens_.clear();
+    next_.originalViews.reset();
     text().truncate(0);
-    text().bypassEdits(true);
+    text().bypassChanges(true);
     bool isDone = false;
     try {
         isDone = text().feed(tokens, [&] { return isStopped(); });
-        next_.unedited =
+        next_.original =
             std::make_shared<NextToken>(NextToken{.logits = {text().logits().begin(), text().logits().end()},
                                                   .recentTokens = {tokens.begin(), tokens.end()},
                                                   .row = static_cast<int>(text().predictedRow(text().input()))});
         const auto classes = text().classes();
-        next_.uneditedClasses = classes ? std::make_shared<TextClasses>(*classes) : nullptr;
+        next_.originalClasses = classes ? std::make_shared<TextClasses>(*classes) : nullptr;
         if (isDone && next_.run == ShownRun::Difference) {
-            next_.uneditedViews = std::make_shared<UneditedViews>(uneditedViews());
-            uneditedShown_ = shown();
+            next_.originalViews = std::make_shared<OriginalViews>(originalViews());
+            originalShown_ = shown();
         }
     } catch (...) {
-        text().bypassEdits(false);
+        text().bypassChanges(false);
         text().truncate(0);
         throw;
     }
-    text().bypassEdits(false);
+    text().bypassChanges(false);
     text().truncate(0);
     if (!isDone) throw Cancelled{};
-    uneditedTokens_.assign(tokens.begin(), tokens.end());
+    originalTokens_.assign(tokens.begin(), tokens.end());
 }
 
-UneditedViews Session::Worker::uneditedViews() {
+OriginalViews Session::Worker::originalViews() {
     PatternGrid grid;
     PatternTile detail;
     HeadProfile profile;
@@ -95,7 +95,7 @@ UneditedViews Session::Worker::uneditedViews() {
     if (profiled_.site >= 0) profile = text().patterns().beginProfile(profiled_.site, profiled_.head);
     while (text().patterns().refine(kRefiningMs))
         if (isStopped()) throw Cancelled{};
-    UneditedViews views{.newest = std::make_shared<NewestRows>(text().patterns().newestRows())};
+    OriginalViews views{.newest = std::make_shared<NewestRows>(text().patterns().newestRows())};
     if (view_.thumbnailSize > 0)
         views.grid = std::make_shared<PatternGrid>(text().patterns().refinedGrid().value_or(std::move(grid)));
     if (view_.detail)
@@ -108,11 +108,11 @@ UneditedViews Session::Worker::uneditedViews() {
     return views;
 }
 
-bool Session::Worker::compareUnedited() {
-    if (!hasTokens() || !next_.isEdited || remaining_ > 0 || isStopped() || !isCurrent()) return false;
+bool Session::Worker::compareOriginal() {
+    if (!hasTokens() || !next_.isChanged || remaining_ > 0 || isStopped() || !isCurrent()) return false;
     const std::vector<int> tokens = text().tokens();
     const size_t written = text().written();
-    refreshUnedited(tokens);
+    refreshOriginal(tokens);
     if (!text().tokens().empty()) return false;
     text().hold(tokens, written); // the same run again, so its views stay valid
     return true;
@@ -120,19 +120,19 @@ bool Session::Worker::compareUnedited() {
 
 void Session::Worker::on(const ShowRunCommand& command) {
     const bool isOriginal = command.run == ShownRun::Original,
-               isOther = model_ && model_->isEdited() && isOriginal != (next_.run == ShownRun::Original);
+               isOther = model_ && model_->isChanged() && isOriginal != (next_.run == ShownRun::Original);
     if (isOther && remaining_ > 0) finishGenerating();
     next_.run = command.run;
     if (command.run != ShownRun::Difference) {
-        next_.uneditedViews.reset();
-        next_.uneditedAnalyses.clear();
+        next_.originalViews.reset();
+        next_.originalAnalyses.clear();
     }
-    if (model_) model_->bypassEdits(isOriginal);
+    if (model_) model_->bypassChanges(isOriginal);
     if (isOther) {
         forgetSearch();
         return runAgain();
     }
-    if (command.run == ShownRun::Difference && compareUnedited()) refreshViews();
+    if (command.run == ShownRun::Difference && compareOriginal()) refreshViews();
     publish();
 }
 
@@ -145,7 +145,7 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
     publish();
     const std::string& key = analysing_;
     const bool isOriginal = next_.run == ShownRun::Original,
-               isTwofold = next_.run == ShownRun::Difference && model().isEdited();
+               isTwofold = next_.run == ShownRun::Difference && model().isChanged();
     float begin = 0;
     const auto report = [&](float fraction, const std::string& what) {
         if (isStopped() || hasOtherRun_) throw Cancelled{};
@@ -156,11 +156,11 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
         publish();
     };
     const auto result = analysed(*command.analysis, isOriginal, report);
-    next_.uneditedAnalyses.erase(key);
+    next_.originalAnalyses.erase(key);
     if (isTwofold) {
         begin = 0.5f;
         const auto settled = command.analysis->settled(*result);
-        next_.uneditedAnalyses[key] = analysed(settled ? *settled : *command.analysis, true, report);
+        next_.originalAnalyses[key] = analysed(settled ? *settled : *command.analysis, true, report);
     }
     next_.analyses[key] = result;
     analysing_.clear();
@@ -169,11 +169,11 @@ void Session::Worker::on(const RunAnalysisCommand& command) {
 }
 
 std::shared_ptr<AnalysisResult>
-Session::Worker::analysed(const Analysis& analysis, bool unedited,
+Session::Worker::analysed(const Analysis& analysis, bool original,
                           const std::function<void(float, const std::string&)>& report) {
     const Input given = input();
     const std::vector<float> gates = model().gates();
-    const HookEdits edits = model().hookEdits();
+    const HookChanges hookChanges = model().hookChanges();
     const size_t written = given.isText() ? text().written() : 0;
     const auto feed = [&] { // the cache of a model of text, which views and some analyses read
         if (!given.isText()) return;
@@ -185,18 +185,18 @@ Session::Worker::analysed(const Analysis& analysis, bool unedited,
         for (int site = 0, at = 0; site < model().info().siteCount(); ++site)
             for (int head = 0; head < model().info().heads; ++head)
                 model().setGate(site, head, gates[static_cast<size_t>(at++)]);
-        model().setHookEdits(edits);
-        model().bypassEdits(next_.run == ShownRun::Original);
+        model().setHookChanges(hookChanges);
+        model().bypassChanges(next_.run == ShownRun::Original);
         feed();
     };
     try {
-        if (unedited) { // an analysis may set gates itself, so they cannot be bypassed
-            model().bypassEdits(false);
+        if (original) { // an analysis may set gates itself, so they cannot be bypassed
+            model().bypassChanges(false);
             model().setGate(-1, -1, 1);
-            model().setHookEdits({});
+            model().setHookChanges({});
             feed();
         }
-        const auto& known = unedited ? next_.uneditedAnswer : next_.answer;
+        const auto& known = original ? next_.originalAnswer : next_.answer;
         auto result = runAnalysis(analysis, model(),
                                   {.input = given,
                                    .other = given.isText() ? std::nullopt : otherPicture(),

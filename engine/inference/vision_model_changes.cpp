@@ -1,5 +1,5 @@
 #include "engine/core/error.h"
-#include "engine/inference/edit_inputs.h"
+#include "engine/inference/change_inputs.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/vision_encoder.h"
@@ -15,7 +15,7 @@ namespace attn {
 ModelGraph VisionModel::listing() const { return buildVisionEncoder(config()); }
 
 void VisionModel::changesChanged(bool isOtherSet) {
-    if (isOtherSet) edited_ = {};
+    if (isOtherSet) changed_ = {};
 }
 
 int VisionModel::rowOf(const std::string& hook, int token) const {
@@ -54,7 +54,7 @@ void VisionModel::requireSameRows(const std::string& hook) const {
                      .hint = "use hook_attn_out"});
 }
 
-Input VisionModel::sourceOf(const Intervention& change, bool isContrast, const Input& own,
+Input VisionModel::sourceOf(const ValueChange& change, bool isContrast, const Input& own,
                             const std::optional<Input>& other) const {
     const bool isOther = isContrast ? change.text.empty() : !change.text.empty();
     if (!isOther) return own;
@@ -68,18 +68,18 @@ CapturedHook VisionModel::originalValues(const Input& input, const std::string& 
     return std::move(capture(input, hook).front());
 }
 
-void VisionModel::writePattern(const EditInputs& pattern, const PatternEdit& edit, size_t, size_t) const {
-    LayerLayout layout = layerLayouts(config())[static_cast<size_t>(edit.site)];
-    layout.tokens = config().tokensOf(edit.site); // also for pooled tokens
-    const auto layer = static_cast<size_t>(edit.site);
+void VisionModel::writePattern(const ChangeInputs& pattern, const PatternChange& change, size_t, size_t) const {
+    LayerLayout layout = layerLayouts(config())[static_cast<size_t>(change.site)];
+    layout.tokens = config().tokensOf(change.site); // also for pooled tokens
+    const auto layer = static_cast<size_t>(change.site);
     const int heads = info_.structure.sites[layer].heads;
     const auto& spec = config().layers[layer].spec;
     layout.forRows([&](int64_t query, int64_t first, std::span<const int32_t> tokens) {
         const auto places = static_cast<int64_t>(tokens.size());
         std::vector<int> keys(tokens.begin(), tokens.end());
         const int64_t place = first / places;
-        const std::vector<int> seen =
-            seenPlaces(spec, edit.site, edit.head, heads, static_cast<int>(place % places), static_cast<int>(places));
+        const std::vector<int> seen = seenPlaces(spec, change.site, change.head, heads,
+                                                 static_cast<int>(place % places), static_cast<int>(places));
         for (size_t key = 0; key < keys.size(); ++key)
             if (seen[key] == kHidden) keys[key] = kHidden;
         if (layout.windows) // tokens from another edge are hidden
@@ -88,8 +88,8 @@ void VisionModel::writePattern(const EditInputs& pattern, const PatternEdit& edi
                 if (layout.windows->regions[at] != layout.windows->regions[static_cast<size_t>(place)])
                     keys[key] = kHidden;
             }
-        const int64_t row = ((place / places) * heads + edit.head) * places + place % places; // [windows,H,T,T]
-        pattern.setRow(static_cast<size_t>(row), editedRow(edit, static_cast<int>(query), keys));
+        const int64_t row = ((place / places) * heads + change.head) * places + place % places; // [windows,H,T,T]
+        pattern.setRow(static_cast<size_t>(row), changedPatternRow(change, static_cast<int>(query), keys));
     });
 }
 

@@ -10,7 +10,7 @@
 namespace attn {
 
 /// Returns the row of a pattern that a change sets: weights of keys from 0 on. Empty: no change sets the row.
-using RowsByHand = std::function<std::vector<float>(int head, int64_t query)>;
+using ChangedRows = std::function<std::vector<float>(int head, int64_t query)>;
 
 /// Pools the cells of some queries into one row of pixels on the host. A pixel covers 2^level keys.
 class PooledRow {

@@ -1,4 +1,4 @@
-#include "engine/inference/hook_edits.h"
+#include "engine/inference/hook_changes.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/long_pattern_view.h"
 #include "tests/inference/longer_model.h"
@@ -13,16 +13,16 @@ namespace {
 
 constexpr int kTokens = 300, kLayer = 1, kHead = 2;
 
-Changes editsOf(PatternEdit::Kind kind) {
-    PatternEdit edit{.site = kLayer, .head = kHead, .kind = kind, .key = 37};
-    if (kind == PatternEdit::Kind::Rows)
+Changes madeChanges(PatternChange::Kind kind) {
+    PatternChange edit{.site = kLayer, .head = kHead, .kind = kind, .key = 37};
+    if (kind == PatternChange::Kind::Rows)
         for (int query = 5; query < kTokens; query += query % 3 == 0 ? 1 : 11) {
             std::vector<float> row(static_cast<size_t>(query + 1), 0.0f);
             row[static_cast<size_t>(query / 2)] = 0.75f;
             row[static_cast<size_t>(query)] += 0.25f;
             edit.rows.emplace(query, row);
         }
-    return {.interventions = {}, .patterns = {edit}};
+    return {.valueChanges = {}, .patterns = {edit}};
 }
 
 struct Bench {
@@ -31,7 +31,7 @@ struct Bench {
         model.feed(tokens);
     }
     void edit(const Changes& edits) {
-        model.setEdits(edits, tokens);
+        model.applyChanges(edits, tokens);
         model.truncate(0);
         model.feed(tokens);
     }
@@ -138,7 +138,7 @@ void checkProfile(Bench& bench, const std::vector<float>& pattern, int head) {
 
 } // namespace
 
-TEST_CASE("patterns by hand: the long-pattern view, tiles, thumbnails and profiles show what the model runs on",
+TEST_CASE("changed patterns: the long-pattern view, tiles, thumbnails and profiles show what the model runs on",
           "[session][gpu]") {
     TemporaryFolder folders;
     for (const char* name : {"llama_gqa", "mistral"}) { // grouped heads; a sliding window
@@ -148,16 +148,16 @@ TEST_CASE("patterns by hand: the long-pattern view, tiles, thumbnails and profil
         bench.model.truncate(0);
         bench.model.feed(bench.tokens);
         checkPictures(bench, own, kHead);
-        for (const auto kind : {PatternEdit::Kind::Rows, PatternEdit::Kind::Pin, PatternEdit::Kind::Uniform}) {
+        for (const auto kind : {PatternChange::Kind::Rows, PatternChange::Kind::Pin, PatternChange::Kind::Uniform}) {
             CAPTURE(static_cast<int>(kind));
-            bench.edit(editsOf(kind));
-            const std::vector<float> edited = bench.pattern();
-            CHECK(edited != own);
-            bench.edit(editsOf(kind)); // as feed() leaves the caches
-            checkPictures(bench, edited, kHead);
-            checkProfile(bench, edited, kHead);
-            checkProfile(bench, edited, 0); // others in the layer are their own
-            checkPictures(bench, edited, 0);
+            bench.edit(madeChanges(kind));
+            const std::vector<float> changed = bench.pattern();
+            CHECK(changed != own);
+            bench.edit(madeChanges(kind)); // as feed() leaves the caches
+            checkPictures(bench, changed, kHead);
+            checkProfile(bench, changed, kHead);
+            checkProfile(bench, changed, 0); // others in the layer are their own
+            checkPictures(bench, changed, 0);
         }
         bench.edit({});
         checkPictures(bench, own, kHead);
@@ -165,7 +165,7 @@ TEST_CASE("patterns by hand: the long-pattern view, tiles, thumbnails and profil
     }
 }
 
-TEST_CASE("patterns by hand: a session's profile follows a change and its removal", "[session][gpu]") {
+TEST_CASE("changed patterns: a session's profile follows a change and its removal", "[session][gpu]") {
     Session session({.validation = true});
     session.post(OpenModelCommand{.path = "builtin:induction", .given = {.text = {.text = "qwertyqwerty"}}});
     session.post(SetProfileCommand{.site = 1, .head = 0});
@@ -173,7 +173,7 @@ TEST_CASE("patterns by hand: a session's profile follows a change and its remova
     const auto own = session.latest()->profile;
     REQUIRE(own);
     session.post(SetChangesCommand{
-        std::make_shared<const Changes>(Changes{{}, {{.site = 1, .head = 0, .kind = PatternEdit::Kind::Uniform}}})});
+        std::make_shared<const Changes>(Changes{{}, {{.site = 1, .head = 0, .kind = PatternChange::Kind::Uniform}}})});
     REQUIRE(session.waitIdle(60));
     const auto uniform = session.latest()->profile;
     REQUIRE(uniform);
@@ -191,12 +191,12 @@ TEST_CASE("patterns by hand: a session's profile follows a change and its remova
     CHECK(session.latest()->profile->largest == own->largest);
 }
 
-TEST_CASE("patterns by hand: what is looked at without the changes is the head's own", "[session][gpu]") {
+TEST_CASE("changed patterns: what is looked at without the changes is the head's own", "[session][gpu]") {
     TemporaryFolder folders;
     Bench bench(longerModel(folders.path(), "llama_gqa", 512));
     const std::vector<float> own = bench.pattern();
-    bench.edit(editsOf(PatternEdit::Kind::Uniform));
-    bench.model.bypassEdits(true);
+    bench.edit(madeChanges(PatternChange::Kind::Uniform));
+    bench.model.bypassChanges(true);
     bench.model.truncate(0);
     bench.model.feed(bench.tokens);
     checkPictures(bench, own, kHead);
@@ -205,9 +205,9 @@ TEST_CASE("patterns by hand: what is looked at without the changes is the head's
 
 TEST_CASE("pictures without the first token: pooled over the other cells exactly", "[session][gpu]") {
     TemporaryFolder folders;
-    for (const bool isEdited : {false, true}) {
-        Bench bench(longerModel(folders / (isEdited ? "edited" : "own"), "llama_gqa", 512));
-        if (isEdited) bench.edit(editsOf(PatternEdit::Kind::Rows));
+    for (const bool isChanged : {false, true}) {
+        Bench bench(longerModel(folders / (isChanged ? "edited" : "own"), "llama_gqa", 512));
+        if (isChanged) bench.edit(madeChanges(PatternChange::Kind::Rows));
         std::vector<float> left = bench.pattern(); // [H,T,T]
         for (size_t row = 0; row < left.size() / kTokens; ++row) {
             float* weights = left.data() + row * kTokens;
@@ -220,7 +220,7 @@ TEST_CASE("pictures without the first token: pooled over the other cells exactly
         bench.model.truncate(0);
         bench.model.feed(bench.tokens);
         const auto check = [&](const PatternTile& tile, int level, int firstRow, int firstColumn) {
-            CAPTURE(isEdited, level);
+            CAPTURE(isChanged, level);
             CHECK(tile.leavesOutFirst);
             double worst = 0;
             for (int row = 0; row < tile.rows; ++row)

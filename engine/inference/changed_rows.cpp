@@ -1,4 +1,4 @@
-#include "engine/inference/rows_by_hand.h"
+#include "engine/inference/changed_rows.h"
 
 #include <algorithm>
 #include <numeric>

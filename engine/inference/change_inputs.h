@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/attention/attention_spec.h"
-#include "engine/inference/hook_edits.h"
+#include "engine/inference/hook_changes.h"
 #include "engine/runtime/gpu_executor.h"
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace attn {
 struct Site;
 
 /// The inputs that change a hook x to kept * x + added.
-struct EditInputs {
+struct ChangeInputs {
     std::span<float> kept, added;
     Shape shape;                                                             ///< shape of the hook
     size_t stride() const { return static_cast<size_t>(shape.rowStride()); } ///< floats per row, with padding
@@ -22,8 +22,8 @@ struct EditInputs {
     void setRow(size_t row, std::span<const float> weights) const;
     void keepAll() const; ///< keeps all rows
 };
-/// The inputs of a hook; no value if the run does not reach or does not change it.
-std::optional<EditInputs> editInputs(GpuExecutor& executor, const std::string& hook);
+/// The inputs of a hook; none if the run does not reach or does not change it.
+std::optional<ChangeInputs> changeInputs(GpuExecutor& executor, const std::string& hook);
 
 /// Multiplies the kept part of z by the gates of heads, for layers that form a pattern and so do not run the kernel
 /// that applies gates.
