@@ -104,10 +104,12 @@ struct AttentionFlow {
     std::function<Tensor(const char* letter)> projectAgain{};
     /// The matrices of projectAgain(), and the rows. Set with it.
     std::function<Projection(const char* letter)> otherProjection{};
-    Tensor mask;                             ///< [1|H,T,S]: 1 where visible; null if everything is
-    Tensor sequenceMask;                     ///< [B,1,T,S]: 0 where single sequences hide more; null: they do not
-    Tensor scores;                           ///< [B,H,T,S]
-    Tensor pattern;                          ///< [B,H,T,S]: attention weights; null while no part has computed them
+    Tensor mask;         ///< [1|H,T,S]: 1 where visible; null if everything is
+    Tensor sequenceMask; ///< [B,1,T,S]: 0 where single sequences hide more; null: they do not
+    Tensor scores;       ///< [B,H,T,S]
+    Tensor pattern;      ///< [B,H,T,S]: attention weights; null while no part has computed them
+    /// [B,H,T,S] by which the mask multiplies the pattern after the normaliser; null: it does not.
+    Tensor weightFactor;
     std::optional<PatternFactors> factors{}; ///< of an effective pattern that is such a product; side branches
     Tensor z;                                ///< [B,H,T,D]
     bool mayFuse = true;                     ///< false: forms the whole pattern, even if the spec can run without
@@ -227,6 +229,7 @@ struct ReferenceFlow {
     int64_t globals = 0;
     std::vector<char> mask;                    ///< [H,T,S]
     Dense scores, pattern;                     ///< [H,T,S]
+    Dense weightFactor;                        ///< [H,T,S]: see AttentionFlow
     Dense z;                                   ///< [H,T,D]
     std::map<std::string, Dense> parameters{}; ///< parameters and constants, by name without the prefix
 

@@ -83,6 +83,9 @@ struct MaskTraits {
     MaskBand (*band)(PartValues values) = nullptr;
     /// The parameter that says how wide the window is; empty for masks without one.
     std::string_view windowWidth{};
+    /// Whether it works where the keys are those of another sequence: it compares no position of a query with one of a
+    /// key.
+    bool readsOtherSequence = false;
     /// The number of the last `params` that a term may omit. They then have their initial values.
     size_t optionalParams = 0;
 };
@@ -162,7 +165,6 @@ struct Part {
     bool knowsGrid = false;         ///< "leading" is the number of tokens before the patches of a picture
     bool actsOnScores = false;      ///< of positions, heads and projections: needs a normaliser that uses scores
     bool stopsStates = false;       ///< of memories: reads keys and values of states through which nothing is learned
-    bool needsPattern = false;      ///< reads the weights of single keys
     bool mixesHeads = false;        ///< cannot be fused into a kernel that works head by head
     bool needsEqualLengths = false; ///< self-attention only: S = T
     bool isRandom = false;          ///< draws from a seed among its values

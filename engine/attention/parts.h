@@ -34,7 +34,7 @@ extern const Part kGlobalToGlobalMask, kGlobalToLongMask, kLongToGlobalMask, kLo
 extern const Part kRowMask, kColumnMask, kAxialMask, kShiftedMask; // grid_terms.cpp
 extern const Part kPaintedMask;                                    // painted_term.cpp
 /// Masks that depend on queries and keys: they have hooks at Stage::Mask instead of rows of bits.
-extern const Part kAdaptiveSpanMask, kDynamicSpanMask;
+extern const Part kAdaptiveSpanMask, kDynamicSpanMask, kLocalPMask;
 
 // normaliser
 extern const Part kSoftmaxNormaliser, kLinearNormaliser, kRandomFeatureNormaliser, kPerformerNormaliser,

@@ -349,9 +349,11 @@ private:
         }
         for (const auto& [term, cells] : flow_.terms)
             probeCells(broadcast(cells, {B, H, T, flow_.keys}), scoreTermHook(term).c_str());
-        const auto spans = std::ranges::find(flow_.shown, "spans", [](const auto& shown) { return shown.first; });
-        if (spans != flow_.shown.end() && B == 1)
-            graph_.probe(permute(reshape(spans->second, {H, T}), {1, 0}), name("hook_span"), "TH");
+        for (const auto& [shown, tensor] : flow_.shown) // [B,H,T]
+            for (const auto& [numbers, hook] :
+                 {std::pair("spans", "hook_span"), std::pair("predicted_position", "hook_predicted_position")})
+                if (shown == numbers && B == 1)
+                    graph_.probe(permute(reshape(tensor, {H, T}), {1, 0}), name(hook), "TH");
         probeCells(flow_.scores, "hook_attn_scores");
         if (!flow_.changePattern) probeCells(flow_.pattern, "hook_pattern");
         return byToken(times(flow_.z, reshape(gates(), {H, 1, 1})));

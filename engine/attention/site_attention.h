@@ -83,7 +83,8 @@ std::string scoreTermHook(std::string_view term);
 /// Probes: hook_q, hook_k, hook_v, hook_rot_q, hook_rot_k, hook_attn_scores, hook_pattern, hook_z, in the order of the
 /// groups, with a leading axis of sequences if there are several and the parts build them. hook_attn_scores and
 /// hook_pattern exist if the spec computes them. Each term of the scores other than q.k has a probe, such as
-/// "hook_position_bias". A mask with spans adds hook_span [T,H], in tokens, of one sequence. Global tokens that have
+/// "hook_position_bias". A mask with spans adds hook_span [T,H], in tokens, of one sequence, and one that predicts a
+/// position hook_predicted_position [T,H], an index of a key. Global tokens that have
 /// projections of their own add hook_q_global, hook_k_global and hook_v_global. An effective pattern that is a product
 /// also has probes of its factors, hook_pattern_queries [H,T,F] and hook_pattern_keys [H,S,F].
 /// @param index the layer's number, from 0

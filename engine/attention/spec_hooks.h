@@ -11,11 +11,12 @@ template <class Run> void forHooks(const AttentionSpec& spec, Stage stage, Run&&
         for (const Hook& hook : part.hooks)
             if (hook.stage == stage) run(hook, values);
     };
-    for (const Slot slot : kSpecSlots)
+    for (const Slot slot : kSpecSlots) {
+        if (slot == Slot::Normaliser) // the mask comes before it
+            for (const auto& term : spec.mask.contentTerms()) of(*term.part, {term.part->params, term.values});
         if (slot != Slot::Normaliser || !spec.part(Slot::Mixer).mix.replacesAttention)
             of(spec.part(slot), spec.values(slot));
-    if (stage == Stage::Mask)
-        for (const auto& term : spec.mask.contentTerms()) of(*term.part, {term.part->params, term.values});
+    }
 }
 
 } // namespace attn

@@ -53,6 +53,12 @@ std::string whyNotExplained(const AttentionSpec& spec) {
         return fmt::format("{} multiplies the scores instead of adding to them.", title(Slot::Position));
     if (spec.part(Slot::Heads).mixesHeads)
         return fmt::format("{}: every weight mixes the scores of all heads.", title(Slot::Heads));
+    for (const auto& term : spec.mask.contentTerms())
+        for (const Hook& hook : term.part->hooks)
+            if (hook.stage == Stage::Weights)
+                return fmt::format("{} multiplies the weights after the softmax, so a cell's score does not give its "
+                                   "weight.",
+                                   term.part->title);
     if (!spec.part(Slot::Memory).hooks.empty())
         return fmt::format("With {}, the weight of a cell also depends on remembered keys.", title(Slot::Memory));
     if (!spec.part(Slot::Projections).hooks.empty())

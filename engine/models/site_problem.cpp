@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -29,7 +30,9 @@ std::string layerProblem(const AttentionSpec& spec, const LayerAttention& layer,
         for (const Slot slot : {Slot::Projections, Slot::Position, Slot::Memory, Slot::Mixer})
             if (spec.parts.at(slot) != AttentionSpec().parts.at(slot))
                 return fmt::format("{} works within one sequence, but cross-attention reads another", spec.title(slot));
-        if (spec.mask != MaskExpression())
+        const auto terms = spec.mask.contentTerms();
+        if (spec.mask.staticPart() != MaskExpression() ||
+            !std::ranges::all_of(terms, [](const auto& term) { return term.part->mask.readsOtherSequence; }))
             return fmt::format("the mask {} compares positions of one sequence, but cross-attention reads another",
                                spec.mask.text());
         if (spec.part(Slot::Heads).sharesQueryKey)

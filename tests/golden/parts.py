@@ -515,6 +515,14 @@ def dynamic_span(run, span, ramp):
     return within_span(run.q, run.k, run.v, span * sigmoid(logits), ramp)
 
 
+def local_p(run, reach):
+    """Luong et al. 2015, section 3.2, on causal attention: S is the number of keys that a query sees."""
+    shares = sigmoid(np.einsum("hu,htu->ht", run["mask.v_p"][:, 0], np.tanh(np.einsum("hud,htd->htu", run["mask.W_p"], run.q))))
+    distance = run.j - ((run.i.T + 1) * shares)[:, :, None]
+    scores = np.where(run.causal & (np.abs(distance) <= reach), dots(run.q, run.k) / np.sqrt(run.q.shape[-1]), -1e30)
+    return softmax(scores) * np.exp(-distance ** 2 / (2 * (reach / 2) ** 2)) @ run.v
+
+
 def longformer(w, d, g):
     return lambda i, j: ((np.abs(i - j) < w * d) & ((i - j) % d == 0)) | (i < g) | (j < g)
 
@@ -661,6 +669,7 @@ CASES = {
     "memory=nearest(4, 2)": lambda run: nearest(run, 4, 2),
     "mask=causal & adaptive_span(8, 4, 0)": lambda run: adaptive_span(run, 8, 4),
     "mask=causal & dynamic_span(8, 4, 0)": lambda run: dynamic_span(run, 8, 4),
+    "mask=causal & local_p(3)": lambda run: local_p(run, 3),
     "mask=bigbird(2, 3, 1, 1, 5)": big_bird,
     "mask=random(3, 1)": random_keys,
     **{f"mask={mask}": mask_case(rule) for mask, rule in MASKS.items()},

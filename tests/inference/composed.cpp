@@ -134,6 +134,7 @@ TEST_CASE("composed models: what has no such arithmetic says so in a sentence", 
                                                       {"score=additive, mask=causal", "Additive"},
                                                       {"position=distance_aware, mask=causal", "multiplies"},
                                                       {"heads=talking(2), mask=causal", "all heads"},
+                                                      {"mask=causal & local_p(2)", "after the softmax"},
                                                       {"normaliser=aft_simple, mask=causal", "not a softmax"}};
     for (const auto& [attention, words] : cases) {
         INFO(attention);

@@ -172,12 +172,15 @@ TEST_CASE("translation: families that cannot learn a task are refused with those
         return refusal(recipe);
     };
     for (const char* works : {"score=dot", "position=alibi", "encoder: position=rope; decoder: position=rope",
-                              "cross: score=additive; encoder: mixer=fnet, position=none, score=scaled_dot"}) {
+                              "cross: score=additive; encoder: mixer=fnet, position=none, score=scaled_dot",
+                              "cross: score=dot, mask=local_p(4)"}) {
         INFO(works);
         CHECK(attention(works) == "accepted");
     }
     CHECK_THAT(attention("cross: position=rope"), CONTAINS("cross: Rotary (RoPE) works within one sequence"));
     CHECK_THAT(attention("cross: mask=causal"), CONTAINS("compares positions of one sequence"));
+    CHECK_THAT(attention("cross: mask=adaptive_span"), CONTAINS("compares positions of one sequence"));
+    CHECK_THAT(attention("cross: mask=local_p & window(3)"), CONTAINS("compares positions of one sequence"));
     CHECK_THAT(attention("cross: normaliser=linear"), CONTAINS("cross-attention needs softmax"));
     CHECK_THAT(attention("decoder: mask=full"), CONTAINS("decoder: "));
     CHECK_THAT(attention("encoder: normaliser=linear, position=none, score=scaled_dot"),
@@ -195,6 +198,7 @@ TEST_CASE("translation: composed attention trains in all kinds of sites, and ope
           "[training][translation][gpu]") {
     const auto [family, attention] = GENERATE(table<const char*, const char*>(
         {{"t5", "cross: score=additive"},
+         {"bart", "cross: score=dot, mask=local_p(3)"},
          {"t5", "cross: score=bilinear, heads=multi_query(2); encoder: position=alibi; encoder: position=none, "
                 "score=scaled_dot, mixer=fnet; decoder: position=rope"},
          {"bart", "cross: score=dot(0.5), output=gated; decoder: score=learned_cosine; encoder: mask=window(5)"},

@@ -25,7 +25,8 @@ std::span<const Part* const> maskParts() {
                                        &kHardG2lMask,      &kHardEtcMask,        &kOwnSegmentMask,
                                        &kLongformerMask,   &kBigBirdMask,        &kRowMask,
                                        &kColumnMask,       &kAxialMask,          &kShiftedMask,
-                                       &kAdaptiveSpanMask, &kDynamicSpanMask,    &kPaintedMask};
+                                       &kAdaptiveSpanMask, &kDynamicSpanMask,    &kLocalPMask,
+                                       &kPaintedMask};
     return kParts;
 }
 

@@ -1,8 +1,10 @@
 #include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
+#include "engine/ops/gradient.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -100,7 +102,92 @@ void referenceDynamicSpan(ReferenceFlow& flow, PartValues values) {
     });
 }
 
+// Predicted window ---------------------------------------------------------------------------------------------------
+
+constexpr std::array<Param, 1> kLocalPParams{{{"half_width", "Half width",
+                                               "D: the keys on each side of the predicted position that a query sees. "
+                                               "The weights fall off by a bell curve whose "
+                                               "standard deviation is D / 2",
+                                               Param::Kind::Integer, 1, 8192, 1, 10}}};
+
+/// S_t sigmoid(v . tanh(W x_t)), where S_t counts the keys up to the last that the query sees. [B,H,T,1]
+Tensor predictedPosition(AttentionFlow& flow, Tensor keys) {
+    const int64_t B = flow.batch, H = flow.heads, T = flow.queries, D = flow.width;
+    const Tensor rows = flow.hasInputs ? flow.stream : Tensor();
+    const int64_t inputs = rows ? rows.shape()[-1] : D;
+    const auto normal = [](int64_t fanIn) {
+        return InitialValue{InitialValue::Kind::Normal, 1 / std::sqrt(static_cast<double>(fanIn))};
+    };
+    const Tensor w = flow.parameter("mask.W_p", {H, D, inputs}, normal(inputs)),
+                 v = flow.parameter("mask.v_p", {H, 1, D}, normal(D));
+    Tensor hidden = rows ? matmul(reshape(rows, {B * T, inputs}), reshape(w, {H * D, inputs})) : product(flow.q, w);
+    if (rows) hidden = permute(reshape(hidden, {B, T, H, D}), {0, 2, 1, 3});
+    const Tensor share = unary(product(unary(hidden, Unary::Tanh), v), Unary::Sigmoid); // [B,H,T,1]
+    const Tensor isSeen = binary(fill(flow.graph, {1, 1}, kMasked), flow.scores, Binary::Less);
+    const Tensor count = reduce(times(affine(keys, 1, 1), isSeen), Reduction::Maximum, {-1});
+    return times(share, stopGradient(count));
+}
+
+void buildLocalP(AttentionFlow& flow, PartValues values) {
+    const double reach = values.real("half_width");
+    const Tensor keys = flow.byCell("mask.key_positions", [](int64_t, int64_t s) { return static_cast<double>(s); });
+    const Tensor centre = predictedPosition(flow, keys), distance = minus(keys, centre); // [B,H,T,S]
+    flow.show("predicted_position", reshape(centre, {flow.batch, flow.heads, flow.queries}));
+    const Tensor square = unary(distance, Unary::Square);
+    const Tensor isBeyond = binary(fill(flow.graph, {1, 1}, reach * reach), square, Binary::Less);
+    flow.scores = select(isBeyond, fill(flow.graph, {1, 1}, kMasked), flow.scores);
+    const Tensor factor = unary(affine(square, -2 / (reach * reach), 0), Unary::Exponential);
+    flow.weightFactor = flow.weightFactor ? times(flow.weightFactor, factor) : factor;
+}
+void weighByLocalP(AttentionFlow& flow, PartValues) {
+    if (const Tensor factor = std::exchange(flow.weightFactor, {})) flow.pattern = times(flow.pattern, factor);
+}
+void referenceLocalP(ReferenceFlow& flow, PartValues values) {
+    const Dense &w = flow.parameters.at("mask.W_p"), &v = flow.parameters.at("mask.v_p");
+    const double reach = values.real("half_width");
+    if (flow.weightFactor.data.empty()) flow.weightFactor = Dense({flow.heads, flow.queries, flow.keys}, 1);
+    for (int64_t h = 0; h < flow.heads; ++h)
+        for (int64_t t = 0; t < flow.queries; ++t) {
+            double sum = 0, count = 0;
+            for (int64_t unit = 0; unit < flow.width; ++unit) {
+                double inner = 0;
+                for (int64_t d = 0; d < flow.width; ++d) inner += w.at(h, unit, d) * flow.q.at(h, t, d);
+                sum += v.at(h, 0, unit) * std::tanh(inner);
+            }
+            for (int64_t s = 0; s < flow.keys; ++s)
+                if (flow.scores.at(h, t, s) > kMasked) count = static_cast<double>(s + 1);
+            const double centre = count / (1 + std::exp(-sum));
+            for (int64_t s = 0; s < flow.keys; ++s) {
+                const double distance = static_cast<double>(s) - centre;
+                if (std::abs(distance) > reach) flow.scores.at(h, t, s) = kMasked;
+                flow.weightFactor.at(h, t, s) *= std::exp(-2 * distance * distance / (reach * reach));
+            }
+        }
+}
+void referenceWeighByLocalP(ReferenceFlow& flow, PartValues) {
+    const Dense factor = std::exchange(flow.weightFactor, {});
+    for (size_t cell = 0; cell < factor.data.size(); ++cell) flow.pattern.data[cell] *= factor.data[cell];
+}
+
 } // namespace
+
+const Part kLocalPMask{
+    .id = "local_p",
+    .slot = Slot::Mask,
+    .title = "Predicted window (local-p)",
+    .idea =
+        "A small network predicts from each token the position of the keys that it needs, as a share of their number. "
+        "The token sees a window around this position, and the weights fall off from its middle. Where no model gives "
+        "the rows, as in the Playground, the query stands for them.",
+    .formula =
+        "p_t = S_t sigmoid(v . tanh(W x_t)), A(t,j) = softmax_j(s(t,j)) e^(-2 (j - p_t)^2 / D^2), |j - p_t| <= D",
+    .source = {"Luong et al.", 2015, "Effective Approaches to Attention-based Neural Machine Translation",
+               "section 3.2 (local-p)", "arXiv:1508.04025"},
+    .params = kLocalPParams,
+    .time = "O(T S D)",
+    .memory = "O(T S), and O(H D C) parameters",
+    .hooks = {{Stage::Mask, buildLocalP, referenceLocalP}, {Stage::Weights, weighByLocalP, referenceWeighByLocalP}},
+    .mask = {.readsOtherSequence = true}};
 
 const Part kAdaptiveSpanMask{
     .id = "adaptive_span",

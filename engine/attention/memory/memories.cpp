@@ -159,7 +159,6 @@ const Part kSegmentMemory{.id = "segments",
                                     {Stage::Mask, buildSegmentScores, referenceSegments},
                                     {Stage::Weights, buildSegmentValues, referenceNothing}},
                           .stopsStates = true,
-                          .needsPattern = true,
                           .needsEqualLengths = true};
 
 const Part kNearestMemory{
@@ -175,7 +174,6 @@ const Part kNearestMemory{
     .memory = "O(S C) stored",
     .hooks = {{Stage::Mask, buildNearestScores, referenceNearestScores},
               {Stage::Weights, buildNearest, referenceNearest}},
-    .needsPattern = true,
     .needsEqualLengths = true};
 
 } // namespace attn

@@ -288,7 +288,6 @@ const Part kDependencyTreePosition{
         return PartProblem{
             .sentence = std::move(problem->sentence), .param = "tree", .list = std::move(problem->nearest)};
     },
-    .actsOnScores = true,
-    .needsPattern = true};
+    .actsOnScores = true};
 
 } // namespace attn

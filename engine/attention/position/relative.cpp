@@ -133,8 +133,7 @@ const Part kShawPosition{
     .memory = "O(T S) and O(clip D) parameters",
     .hooks = {{Stage::Bias, buildShawKeys, referenceShawKeys}, {Stage::Output, buildShawValues, referenceShawValues}},
     .position = {.isRelative = true, .addedToValues = kShawValues},
-    .actsOnScores = true,
-    .needsPattern = true};
+    .actsOnScores = true};
 
 const Part kTransformerXlPosition{
     .id = "transformer_xl",
