@@ -1,9 +1,11 @@
 #include "app/cli/command.h"
 #include "app/cli/cost_parts.h"
+#include "app/cli/progress_line.h"
 
 #include "app/figures/plot_figure.h"
 #include "engine/attention/attention_spec.h"
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/playground/attention_cost.h"
 #include "engine/runtime/device.h"
 #include "engine/system/atomic_file.h"
@@ -44,6 +46,9 @@ int cost(const CostOptions& options) {
     for (int64_t tokens = options.from; tokens <= options.to; tokens *= 2)
         figure.lengths.push_back(static_cast<int>(tokens));
     nlohmann::json report = nlohmann::json::array();
+    const size_t all = specs.size() * figure.lengths.size();
+    size_t done = 0;
+    ProgressLine shown(false);
     for (const auto& [text, spec] : specs) {
         PlotFigure::Line line{.label = QString::fromStdString(text)};
         fmt::print("{}\n{:>8} {:>12} {:>12} {:>11} {:>11} {:>11} {:>11}\n", spec.text(), "tokens", "pairs", "MFLOP",
@@ -52,9 +57,15 @@ int cost(const CostOptions& options) {
             const AttentionSizes sizes{.queries = length, .keys = length, .width = options.width};
             AttentionCost found;
             try {
+                if (options.measures)
+                    shown.show({.fraction = static_cast<double>(done) / static_cast<double>(all),
+                                .sentence = fmt::format("{} tokens", groupDigits(static_cast<size_t>(length)))});
+                ++done;
                 found = options.measures ? *measureAttention(*device, spec, sizes, [] { return false; })
                                          : attentionCost(spec, sizes);
+                shown.clear();
             } catch (const Error& error) {
+                shown.clear();
                 fmt::print("{:8} {}\n", length, error.what());
                 break;
             }

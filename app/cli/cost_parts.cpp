@@ -1,5 +1,7 @@
 #include "app/cli/cost_parts.h"
 
+#include "app/cli/progress_line.h"
+
 #include "engine/attention/catalogue.h"
 #include "engine/core/error.h"
 #include "engine/playground/attention_cost.h"
@@ -33,28 +35,36 @@ int costOfParts(Device& device, int64_t width, const std::string& out) {
     std::string table = fmt::format("slot\tpart\t{}\n", fmt::join(kLengths, "\t"));
     fmt::print("{:14} {:20} {:>10} {:>10} {:>10} {:>10}  operations      time\n", "slot", "part", "512: ms", "1024: ms",
                "2048: ms", "4096: ms");
-    for (const Part* part : partCatalogue()) {
-        if (isOfBlock(*part)) continue; // it runs beside an attention, never alone
+    std::vector<const Part*> parts;
+    for (const Part* part : partCatalogue())
+        if (!isOfBlock(*part)) parts.push_back(part); // those run beside an attention, never alone
+    ProgressLine shown(false);
+    int64_t done = 0;
+    for (const Part* part : parts) {
         std::vector<std::pair<double, double>> times, operations;
-        fmt::print("{:14} {:20}", nameOf(part->slot), part->id);
+        std::string row = fmt::format("{:14} {:20}", nameOf(part->slot), part->id);
         table += fmt::format("{}\t{}", nameOf(part->slot), part->id);
         for (const int64_t tokens : kLengths) {
+            Progress progress = ofSteps(done++, static_cast<int64_t>(parts.size() * kLengths.size()));
+            progress.sentence = part->id;
+            shown.show(std::move(progress));
             const AttentionSizes sizes{.queries = tokens, .keys = tokens, .width = width};
             const AttentionSpec spec = specOfPart(*part, tokens);
             try {
                 times.emplace_back(tokens, timeOf(device, spec, sizes));
             } catch (const Error&) { // its length needs more memory than the device has
                 if (times.size() < 2) throw;
-                fmt::print(" {:>10}", "-");
+                row += fmt::format(" {:>10}", "-");
                 table += "\t-";
                 continue;
             }
             operations.emplace_back(tokens, attentionCost(spec, sizes).operations);
             table += fmt::format("\t{:.4f}", times.back().second);
-            fmt::print(" {:10.3f}", times.back().second);
-            std::fflush(stdout);
+            row += fmt::format(" {:10.3f}", times.back().second);
         }
-        fmt::print("      T^{:.2f}    T^{:.2f}\n", growthExponent(operations), growthExponent(times));
+        shown.clear();
+        fmt::print("{}      T^{:.2f}    T^{:.2f}\n", row, growthExponent(operations), growthExponent(times));
+        std::fflush(stdout);
         table += '\n';
     }
     if (!out.empty()) writeAtomically(out, table);

@@ -1,4 +1,5 @@
 #include "app/cli/command.h"
+#include "app/cli/progress_line.h"
 
 #include "app/figures/plot_figure.h"
 #include "engine/inference/finite_count.h"
@@ -38,11 +39,19 @@ int features(const FeaturesOptions& options) {
     std::vector<int64_t> counts;
     for (int64_t count = 8; count <= options.most; count *= 2) counts.push_back(count);
     figure.lengths.assign(counts.begin(), counts.end());
+    const auto draws = static_cast<int64_t>(specs.size() * counts.size()) * options.draws;
+    int64_t done = 0;
     for (const AttentionSpec& spec : specs) {
         PlotFigure::Line line{.label = QString::fromStdString(spec.text())};
-        fmt::print("{}\n{:>10} {:>10}\n", spec.text(), "features", "error");
         const AttentionSizes sizes{.queries = options.tokens, .keys = options.tokens, .width = options.width};
-        for (const FeatureError& each : featureErrors(device, spec, sizes, options.deviation, counts, options.draws)) {
+        std::vector<FeatureError> errors;
+        {
+            ProgressLine shown;
+            errors = featureErrors(device, spec, sizes, options.deviation, counts, options.draws,
+                                   [&] { shown.show(ofSteps(++done, draws)); });
+        }
+        fmt::print("{}\n{:>10} {:>10}\n", spec.text(), "features", "error");
+        for (const FeatureError& each : errors) {
             requireFinite(std::array{each.error}, "errors", spec.text());
             fmt::print("{:10} {:10.4f}\n", each.features, each.error);
             line.points.emplace_back(static_cast<double>(each.features), each.error);

@@ -48,7 +48,8 @@ std::vector<float> outputOf(Device& device, const AttentionSpec& spec, const Att
 } // namespace
 
 std::vector<FeatureError> featureErrors(Device& device, const AttentionSpec& spec, const AttentionSizes& sizes,
-                                        double deviation, const std::vector<int64_t>& counts, int draws) {
+                                        double deviation, const std::vector<int64_t>& counts, int draws,
+                                        const std::function<void()>& drawn) {
     const AttentionSpec exact = approximated(spec);
     AttentionNumbers numbers = randomNumbers({.tokens = sizes.queries, .width = sizes.width, .keys = sizes.keys}, 0);
     for (std::vector<float>* each : {&numbers.q, &numbers.k})
@@ -58,11 +59,12 @@ std::vector<FeatureError> featureErrors(Device& device, const AttentionSpec& spe
     for (const int64_t count : counts) {
         double sum = 0;
         for (int draw = 0; draw < draws; ++draw) {
-            AttentionSpec drawn = spec;
-            drawn.setValue(Slot::Normaliser, "features", static_cast<double>(count));
-            drawn.setValue(Slot::Normaliser, "seed", draw);
-            const std::vector<float> found = outputOf(device, drawn, sizes, numbers);
+            AttentionSpec random = spec;
+            random.setValue(Slot::Normaliser, "features", static_cast<double>(count));
+            random.setValue(Slot::Normaliser, "seed", draw);
+            const std::vector<float> found = outputOf(device, random, sizes, numbers);
             for (size_t i = 0; i < target.size(); ++i) sum += std::pow(static_cast<double>(found[i] - target[i]), 2);
+            if (drawn) drawn();
         }
         errors.push_back({count, std::sqrt(sum / static_cast<double>(target.size()) / draws)});
     }

@@ -2,6 +2,7 @@
 
 #include "engine/playground/attention_run.h"
 
+#include <functional>
 #include <vector>
 
 namespace attn {
@@ -15,8 +16,10 @@ struct FeatureError {
 /// Runs an attention with random features on normal queries, keys and values, and its softmax on the same ones.
 /// @param spec with a normaliser that approximates softmax  @param deviation standard deviation of queries and keys
 /// @param counts numbers of features  @param draws of the random directions, for each count
+/// @param drawn called after each draw
 /// @throws Error if the normaliser approximates no softmax, or as AttentionRun
 std::vector<FeatureError> featureErrors(Device& device, const AttentionSpec& spec, const AttentionSizes& sizes,
-                                        double deviation, const std::vector<int64_t>& counts, int draws);
+                                        double deviation, const std::vector<int64_t>& counts, int draws,
+                                        const std::function<void()>& drawn = {});
 
 } // namespace attn

@@ -70,17 +70,49 @@ StatusStrip::StatusStrip(QWidget* parent)
 QLabel* StatusStrip::addField(const QString& help) {
     auto* label = plainLabel({}, this);
     label->setToolTip(help);
-    label->setMinimumWidth(1); // large text is truncated instead of widening the window
+    label->setMinimumWidth(1); // the window may become narrower
     layout()->addWidget(label);
     return label;
+}
+
+void StatusStrip::fitFields() {
+    const QMargins margins = layout()->contentsMargins();
+    const QList<QLabel*> fields{remark_, model_, speed_, device_, memory_}; // the first ones stay longest
+    int room = width() - margins.left() - margins.right() - activity_->fontMetrics().horizontalAdvance(tr("Ready"));
+    const auto taken = [&](const QWidget& widget) { return widget.sizeHint().width() + layout()->spacing(); };
+    for (int at = 0; at < layout()->count(); ++at)
+        if (QWidget* widget = layout()->itemAt(at)->widget();
+            widget != activity_ && !fields.contains(widget) &&
+            (!widget->isHidden() || widget->sizePolicy().retainSizeWhenHidden()))
+            room -= taken(*widget);
+    bool fits = true;
+    for (QLabel* field : fields) {
+        if (!field->text().isEmpty()) room -= taken(*field);
+        fits = fits && room >= 0;
+        field->setVisible(fits && !field->text().isEmpty());
+    }
+}
+
+void StatusStrip::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fitFields();
+}
+
+void StatusStrip::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) fitFields();
 }
 
 void StatusStrip::addControl(QWidget* control) {
     auto* row = static_cast<QHBoxLayout*>(layout());
     row->insertWidget(row->indexOf(cancel_) + 1, control);
+    fitFields();
 }
 
-void StatusStrip::setRemark(const QString& remark) { remark_->setText(remark); }
+void StatusStrip::setRemark(const QString& remark) {
+    remark_->setText(remark);
+    fitFields();
+}
 
 void StatusStrip::setWork(const QString& what, double progress) {
     work_ = what;
@@ -108,6 +140,7 @@ void StatusStrip::showActivity(const QString& text, double progress) {
     progress_->setVisible(progress >= 0);
     progress_->setValue(static_cast<int>(std::lround(1000 * progress)));
     cancel_->setVisible(progress >= 0);
+    fitFields();
 }
 
 void StatusStrip::setSnapshot(const Snapshot& snapshot) {
@@ -130,6 +163,7 @@ void StatusStrip::setSnapshot(const Snapshot& snapshot) {
                         ? tr("%1 tokens/s").arg(status.tokensPerSecond, 0, 'f', status.tokensPerSecond < 10 ? 1 : 0)
                         : QString());
     memory_->setText(tr("device %1, program %2").arg(bytes(status.deviceBytes), bytes(status.residentBytes)));
+    fitFields();
 }
 
 } // namespace attn

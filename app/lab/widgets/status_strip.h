@@ -11,7 +11,7 @@ class QToolButton;
 namespace attn {
 
 /// The content of the status bar: the current activity with its progress and a Stop button, then model, device, speed
-/// and memory.
+/// and memory. Where there is no room for all of these, memory goes first, then the device, then the speed.
 class StatusStrip : public QWidget {
     Q_OBJECT
 
@@ -32,8 +32,14 @@ public:
 signals:
     void cancelRequested();
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
 private:
     QLabel* addField(const QString& help);
+    /// Shows the fields that have room.
+    void fitFields();
 
     /// @param progress 0..1; negative: nothing is running
     void showActivity(const QString& text, double progress);
