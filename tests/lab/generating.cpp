@@ -94,6 +94,7 @@ TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab
 TEST_CASE("generate: the formed path stands beside the run", "[lab]") {
     const char* model = GENERATE("builtin:stories", "builtin:vit-shapes");
     LabWindow lab(model);
+    REQUIRE(lab.waitFor([&] { return lab.action("formedPath").isEnabled(); })); // the picture was classified
     lab.press(lab.action("formedPath"));
     const auto& view = lab.find<LensAnswerView>("lensAnswer");
     REQUIRE(lab.waitFor([&] { return !view.answer().rows.empty(); }));
