@@ -305,7 +305,7 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
             : isWriting && snapshot->model && snapshot->model->choice
                 ? tr("%1 chooses how to write: %2. Change it below Next token.")
                       .arg(shownText(snapshot->model->choiceFile), shownText(snapshot->model->choice->text()))
-            : isWriting ? tr("Stronger colour = more likely. Click a word to go back to it.")
+            : isWriting ? tr("The stronger the colour, the more probable the word. Click one to go back to it.")
             : snapshot->model->maskToken
                 ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
                      "it again to show it.")
