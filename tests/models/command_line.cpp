@@ -148,6 +148,13 @@ TEST_CASE("attention-cli: effects of heads, patches and the formed path measure 
         const nlohmann::json patch = said("patch " + run + own + " --from 'a dull day 1' --target good --against bad");
         CHECK(patch.at("own").get<double>() == Approx(logits["good"] - logits["bad"]).margin(1e-5));
         CHECK(patch.at("other").get<double>() == Approx(others["good"] - others["bad"]).margin(1e-5));
+        const nlohmann::json flow =
+                                 said("lens " + run + own + " --what flow"), // from the row that the class is read from
+            weighted = said("lens " + run + own + " --what weighted");
+        const size_t read = std::string(family) == "bert" ? 0 : flow.at("tokens").size() - 1;
+        CHECK(flow.at("query") == read);
+        CHECK(weighted.at("query") == read);
+        CHECK(said("lens " + run + own + " --what flow --position 2").at("query") == 2);
         const nlohmann::json formed = said("lens " + run + own + " --what formed");
         CHECK(formed.at("choices").size() == 2);
         for (const auto& each : formed.at("choices")) {
@@ -296,7 +303,7 @@ TEST_CASE("eval: pictures with several labels are measured on a table", "[models
             hits += each.at("index") == 1 || (each.at("index") == 0 && file[0] == 'a') ? 1 : 0;
         }
     }
-    const nlohmann::json json = nlohmann::json::parse(runProgram(command + " --json", " 2>/dev/null").text);
-    CHECK(json.at("micro").at("recall").get<double>() == Approx(hits / 3));
-    CHECK(json.at("micro").at("precision").get<double>() == Approx(found == 0 ? 0 : hits / found));
+    const nlohmann::json measured = nlohmann::json::parse(runProgram(command + " --json", " 2>/dev/null").text);
+    CHECK(measured.at("micro").at("recall").get<double>() == Approx(hits / 3));
+    CHECK(measured.at("micro").at("precision").get<double>() == Approx(found == 0 ? 0 : hits / found));
 }
