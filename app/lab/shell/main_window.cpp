@@ -17,6 +17,7 @@
 #include "app/lab/widgets/copying_drops.h"
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/wheel_guard.h"
+#include "app/lab/widgets/whole_rows.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -56,6 +57,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     setObjectName("mainWindow");
     setWindowTitle(tr("Attention Lab"));
     qApp->installEventFilter(new WheelGuard(this));
+    qApp->installEventFilter(new WholeRowLists(this));
     qApp->installEventFilter(new CopyingDrops(this));
     setAcceptDrops(true);
     setDockNestingEnabled(true);
