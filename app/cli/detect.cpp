@@ -113,6 +113,10 @@ void addDetect(Command& command) {
     const auto options = std::make_shared<DetectOptions>();
     command.about("Text models are measured on random tokens that repeat and on a short text; vision models on the "
                   "picture, and on the same picture with its patches shuffled.");
+    command.about(
+        "The similarity of two heads is 1 if their patterns are equal and 0 if they share no key: the mean over "
+        "the rows of the Bhattacharyya coefficient, the sum of the roots of the products of both weights; of "
+        "pictures over areas, averaged with that of the weights by offset.");
     options->asked.addTo(command);
     const Option& to =
         command.option("--like LAYER HEAD", options->like, "also list heads by how similar they are to this one")

@@ -177,7 +177,11 @@ void weighted(const LensInput& input) {
     analysis.site = input.options.layer;
     analysis.head = input.options.head;
     const auto found = input.asked.run<WeightedAttention>(analysis);
-    const int last = input.asked.isText() ? found->queries - 1 : 0;
+    const ModelStructure& structure = input.asked.info().structure;
+    const bool isRead = input.asked.info().site(found->site).queryStream == structure.sites.back().queryStream;
+    const int last = !input.asked.isText() ? 0
+                     : isRead              ? static_cast<int>(input.asked.model().predictedRow(input.asked.input()))
+                                           : found->queries - 1;
     const int query = input.options.position < 0 ? last : std::min(input.options.position, found->queries - 1);
     const auto row = [&](const std::vector<float>& map) {
         const auto begin = map.begin() + static_cast<std::ptrdiff_t>(query) * found->keys;
@@ -320,7 +324,9 @@ void addLens(Command& command) {
     command.option("--what LENS", options->what, "lens to use, see below").choices(std::move(names));
     command.option("--position N", options->position, "token to explain, counted from 0")
         .atLeast(0)
-        .defaultText("the last token, also where it is a [SEP]; all tokens for logit");
+        .defaultText(
+            "the token that the answer is read from: the last [MASK], the [CLS] of a classifier, or else the last; all "
+            "tokens for logit");
     command
         .option("--layer N", options->layer,
                 "layer, counted from 0, for weighted and circuits; with an encoder and a decoder, the attention in the "
@@ -338,8 +344,11 @@ void addLens(Command& command) {
          {"weighted", "attention weights of a head times the length of the vectors that they carry"},
          {"circuits",
           "which tokens or patches a head looks for, and which tokens or classes it makes more probable, by "
-          "its parameters"},
-         {"composition", "which heads read from which earlier heads"},
+          "its parameters; the copying score is the sum of the eigenvalues of the head's OV circuit over the sum of "
+          "their sizes: 1 copies tokens, -1 makes them less probable"},
+         {"composition",
+          "which heads read from which earlier heads: the norm of the product of both matrices over the product of "
+          "their norms (Elhage et al. 2021), for queries, keys and values"},
          {"formed", "the logits of this run beside those with whole patterns, without fused kernels and caches"}});
     command.example("attention-cli lens builtin:stories --prompt 'The cat sat on the'");
     command.example("attention-cli lens builtin:stories --what attribution --prompt 'Lily and Tom went to the' "

@@ -265,7 +265,8 @@ void addRender(Command& command) {
         .option("--hook HOOK", options->hook,
                 "hook that the lens values shows, such as blocks.0.attn.hook_state, in the layer of --layer")
         .defaultText("the state of a recurrent layer, else the residual stream after it");
-    command.option("--position N", options->position, "token that the lens explains; -1: the last");
+    command.option("--position N", options->position,
+                   "token that the lens explains; -1: the one that the answer is read from");
     options->asked.addTargetTo(command);
     command.option("--from INPUT", options->from, "text or picture that the lens patching copies values from");
     command.option("--opacity X", options->opacity, "opacity of the colours over a picture").range(0.0, 1.0);

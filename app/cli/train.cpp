@@ -1,6 +1,7 @@
 #include "app/cli/train.h"
 #include "app/arguments/numbers.h"
 #include "app/cli/command.h"
+#include "app/cli/printed_evaluation.h"
 #include "app/cli/progress_line.h"
 
 #include "engine/analysis/weight_changes.h"
@@ -11,12 +12,10 @@
 #include "engine/models/head_name.h"
 #include "engine/system/signals.h"
 #include "engine/training/answers.h"
-#include "engine/training/readout_quality.h"
 #include "engine/training/recipe_fields.h"
 #include "engine/training/run.h"
 #include "engine/training/starting_loss.h"
 #include "engine/training/tasks/catalogue.h"
-#include "engine/training/translation_quality.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,7 +27,6 @@
 #include <cstdio>
 #include <map>
 #include <optional>
-#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -61,22 +59,6 @@ struct TrainOptions {
     nlohmann::json fields = nlohmann::json::object(); // of the recipe, as named on the command line
     std::vector<std::string> values;                  // "id=number" of the task
 };
-
-/// @throws Error with the reason if the path is no training run
-void requireRun(const std::string& path, const fs::path& recipe) {
-    std::error_code error;
-    if (fs::exists(recipe, error)) return;
-    const auto refuse = [&](std::string what, const char* hint) {
-        throw Error({.what = std::move(what), .where = path, .hint = hint});
-    };
-    const fs::file_status status = fs::status(path, error);
-    if (status.type() == fs::file_type::not_found) refuse("there is no such folder", "check the path");
-    if (!fs::status_known(status)) refuse("cannot be read: " + error.message(), "give yourself permission to read it");
-    if (status.type() != fs::file_type::directory)
-        refuse("is not a folder but a file", "name the folder of a training run");
-    refuse("this is not a training run: it has no recipe.json",
-           "name the folder of a training run, one of its checkpoints, or a model that was trained with Attention Lab");
-}
 
 /// The values of the task from --set. @throws Error
 std::map<std::string, double> taskValues(const TrainOptions& options) {
@@ -173,67 +155,6 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
                            .values = patches});
     }
     writeSafetensors(path, tensors);
-}
-
-void printEvaluation(const Trainer& trainer, const Evaluation& evaluation, std::string_view split) {
-    fmt::print("{} loss {:.4f}", split, evaluation.loss);
-    if (trainer.task().metric == Task::Metric::Bits)
-        fmt::print("  {} {:.4f} of {} (success: {:g} or less)", trainer.task().metricName, evaluation.metric,
-                   evaluation.examples, trainer.task().successLevel);
-    if (trainer.task().measuresShare())
-        fmt::print("  {} {:.2f} % of {} (success: {:.0f} %)", trainer.task().metricName, evaluation.metric * 100,
-                   evaluation.examples, trainer.task().successLevel * 100);
-    for (const auto& [name, value] : evaluation.shares) {
-        const auto loss = std::ranges::find(trainer.losses(), name, &NamedLoss::metric);
-        if (loss == trainer.losses().end() || loss->hasChoices())
-            fmt::print("  {} {:.2f} %", metricTitle(name), value * 100);
-        else
-            fmt::print("  {} {:.4f}", metricTitle(name), value);
-    }
-    fmt::print("\n");
-    for (const auto& [name, matches] : evaluation.subtasks)
-        fmt::print("  {}: exact match {:.2f} % of {}\n", printable(name), matches.share() * 100, matches.examples);
-}
-
-/// Prints BLEU of targets that the model writes from their sources alone, each up to its own end.
-void printBleu(Trainer& trainer, Split split, std::string_view name) {
-    if (!trainer.task().hasSource) return;
-    constexpr int64_t kMost = 256;
-    const auto count = static_cast<int>(std::min(kMost, exampleCount(trainer, split)));
-    const Bleu bleu = translationQuality(trainer, split, count);
-    if (bleu.precisions.back() > 0) // otherwise no target has four words, and the score is 0 by definition
-        fmt::print("{} BLEU {:.2f} of {}\n", name, bleu.score, count);
-}
-
-/// Prints scores of spans, the usual measure for tags and answers, besides the fraction of right targets.
-void printSpans(Trainer& trainer, Split split, std::string_view name) {
-    const auto count = static_cast<int>(exampleCount(trainer, split));
-    if (trainer.task().readout == TextReadout::TokenClass) {
-        const SpanScore score = spanScore(trainer, split, count);
-        if (score.all + score.found > 0) // classes that are no tags have no spans
-            fmt::print("{} spans: precision {:.2f} %, recall {:.2f} %, F1 {:.2f} % of {}\n", name,
-                       score.precision() * 100, score.recall() * 100, score.f1() * 100, score.all);
-    }
-    if (trainer.task().readout == TextReadout::Span) {
-        const AnswerScore score = answerScore(trainer, split, count);
-        fmt::print("{} answers: exact match {:.2f} %, F1 {:.2f} % of {}\n", name, score.exact * 100, score.f1 * 100,
-                   score.count);
-    }
-}
-
-/// Prints how many pictures of each class (rows) the model takes for each class (columns).
-void printConfusion(const Trainer& trainer, const Evaluation& evaluation) {
-    const std::vector<std::string>& labels = imagesOf(trainer)->instance().labels();
-    fmt::print("{:>14}", "");
-    for (size_t column = 0; column < labels.size(); ++column)
-        fmt::print("{:>7}", fmt::format("{:.6}", printable(labels[column])));
-    fmt::print("\n");
-    for (size_t row = 0; row < labels.size(); ++row) {
-        fmt::print("{:>14}", fmt::format("{:.13}", printable(labels[row])));
-        for (size_t column = 0; column < labels.size(); ++column)
-            fmt::print("{:>7}", evaluation.confusion[row * labels.size() + column]);
-        fmt::print("\n");
-    }
 }
 
 /// "12 x 64 tokens", "64 pictures".
@@ -343,66 +264,6 @@ int train(const TrainOptions& options, const Recipe& recipe, bool resumes) {
 
 int train(const TrainOptions& options) { return train(options, recipeOf(options), options.resumes); }
 
-struct EvalOptions {
-    std::string path, split = "validation";
-    DeviceChoice device;
-    std::vector<std::string> closed; // "layer.head"
-    bool sweepsHeads = false;
-};
-
-int evaluate(const EvalOptions& options) {
-    const fs::path weights = modelFolder(options.path);
-    std::error_code error;
-    const fs::path recipe =
-        fs::exists(weights / "recipe.json", error) ? weights / "recipe.json" : weights / ".." / ".." / "recipe.json";
-    requireRun(options.path, recipe);
-    Trainer trainer(readRecipe(recipe), options.device);
-    loadWeights(trainer, weights);
-    const Split split = options.split == "test"    ? Split::Test
-                        : options.split == "train" ? Split::Train
-                                                   : Split::Validation;
-    const int64_t count = exampleCount(trainer, split);
-    std::set<std::pair<int, int>> closed; // layer and head
-    for (const std::string& place : options.closed) {
-        constexpr int64_t kMost = 65535; // far more layers and heads than a model has
-        const auto numbers = wholeNumbers(place, ".");
-        if (!numbers || std::ranges::min(*numbers) < 0 || std::ranges::max(*numbers) > kMost)
-            throw Error({.what = fmt::format("\"{}\" is not written as LAYER.HEAD", place),
-                         .where = "--close",
-                         .hint = "write for example --close 3.5"});
-        const std::pair head(static_cast<int>(numbers->front()), static_cast<int>(numbers->back()));
-        trainer.setEvaluationGate(head.first, head.second, 0);
-        closed.insert(head);
-    }
-    const Evaluation evaluation = trainer.evaluate(split, count);
-    printEvaluation(trainer, evaluation, options.split);
-    printBleu(trainer, split, options.split);
-    printSpans(trainer, split, options.split);
-    if (imagesOf(trainer)) printConfusion(trainer, evaluation);
-    if (!options.sweepsHeads) return kDone;
-    const ModelStructure& structure = trainer.objective().structure();
-    constexpr int64_t kMostSwept = 256;
-    const int64_t swept = std::min(count, kMostSwept);
-    fmt::print("with every {}head: ", options.closed.empty() ? "" : "other "); // measured on the examples of the sweep
-    printEvaluation(trainer, swept < count ? trainer.evaluate(split, swept) : evaluation, options.split);
-    ProgressLine line;
-    int64_t done = 0, heads = 0;
-    for (const Site& site : structure.sites) heads += site.heads;
-    for (int site = 0; site < static_cast<int>(structure.sites.size()); ++site)
-        for (int head = 0; head < structure.sites[static_cast<size_t>(site)].heads; ++head) {
-            line.show(ofSteps(done++, heads));
-            if (closed.contains({site, head})) continue;
-            trainer.setEvaluationGate(site, head, 0);
-            const Evaluation without = trainer.evaluate(split, swept);
-            line.clear();
-            fmt::print("without {} H{}: ", structure.labelOf(site), head);
-            printEvaluation(trainer, without, options.split);
-            std::fflush(stdout);
-            trainer.setEvaluationGate(site, head, 1);
-        }
-    return kDone;
-}
-
 /// The help text of a field.
 std::string helpOf(const RecipeField& field) {
     std::string help;
@@ -494,22 +355,6 @@ void addTrain(Command& command) {
     command.example("attention-cli train --task fashion-mnist --out runs/fashion");
     command.example("attention-cli train --task images --data pictures --set size=64 --patch 8 --out runs/pictures");
     command.action([=] { return train(*options); });
-}
-
-void addEval(Command& command) {
-    const auto options = std::make_shared<EvalOptions>();
-    command.argument("DIR", options->path, "folder of a training run, one of its checkpoints, or a built-in model")
-        .required();
-    command.option("--split SPLIT", options->split, "examples to measure on").choices({"validation", "test", "train"});
-    addDevice(command, options->device);
-    command.option("--close LAYER.HEAD", options->closed,
-                   "remove this head first, for example 3.5; repeat it for more");
-    command.flag(
-        "--sweep-heads", options->sweepsHeads,
-        "also measure without each head in turn, on the first 256 examples; the first line has every head on the same "
-        "examples");
-    command.example("attention-cli eval builtin:sort --sweep-heads");
-    command.action([=] { return evaluate(*options); });
 }
 
 } // namespace attn::cli

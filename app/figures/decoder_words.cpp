@@ -2,17 +2,26 @@
 
 #include <QtGlobal>
 
+#include <algorithm>
 #include <array>
 #include <cstdarg>
 #include <cstdio>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <string_view>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace attn {
 namespace {
 
 thread_local DecoderWords* listening = nullptr;
 QtMessageHandler earlier = nullptr;
+
+std::mutex& keeping() {
+    static std::mutex mutex;
+    return mutex;
+}
 
 std::string formatted(const char* module, const char* format, va_list values) {
     std::array<char, 512> text{};
@@ -43,6 +52,31 @@ struct DecoderEars {
         if (module != nullptr && !std::string_view(module).starts_with("TIFF")) onTiffError(module, format, values);
     }
 };
+
+KeptStandardError::KeptStandardError() : lock_(keeping()) {
+    std::fflush(stderr);
+    kept_ = memfd_create("standard-error", MFD_CLOEXEC);
+    if (kept_ < 0) return;
+    real_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (real_ >= 0) dup2(kept_, STDERR_FILENO);
+}
+
+KeptStandardError::~KeptStandardError() {
+    std::fflush(stderr);
+    if (real_ >= 0) {
+        dup2(real_, STDERR_FILENO);
+        close(real_);
+    }
+    if (kept_ >= 0) close(kept_);
+}
+
+std::string KeptStandardError::firstLine() const {
+    std::fflush(stderr);
+    std::array<char, 512> text{};
+    const ssize_t size = kept_ < 0 ? 0 : pread(kept_, text.data(), text.size(), 0);
+    const std::string_view written(text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0)));
+    return std::string(written.substr(0, written.find('\n')));
+}
 
 DecoderWords::DecoderWords() {
     static const bool isSet = [] {

@@ -18,7 +18,7 @@ namespace attn {
 /// The question to a lens. A lens uses the fields that its page names.
 struct LensQuestion {
     int site = 0, head = 0;
-    int position = -1; ///< -1: the last token
+    int position = -1; ///< -1: the row that the readout reads
     LogitTarget target;
     std::string text;   ///< other text, for patching
     std::string hook{}; ///< one of tokenHooks() of the site; empty: the first

@@ -265,7 +265,10 @@ std::shared_ptr<AnalysisResult> RolloutAnalysis::run(RunningModel& model, const 
         throw Error({.what = "gradients weight the patterns of one stack of layers; this model has two",
                      .where = model.info().name,
                      .hint = "leave out the target, or use the input gradients"});
-    result->row = row >= 0 ? row : isText ? static_cast<int>(last.tokens) - 1 : last.prefix > 0 ? 0 : -1;
+    result->row = row >= 0          ? row
+                  : isText          ? static_cast<int>(model.predictedRow(context.input))
+                  : last.prefix > 0 ? 0
+                                    : -1;
     std::vector<TokenMap> steps;
     if (target) {
         const LogitGradients gradients = logitGradients(model, context.input, *target, result->row);

@@ -79,8 +79,9 @@ struct Rollout : AnalysisResult {
 struct RolloutAnalysis : Analysis {
     RolloutOptions options{};            ///< without effect on a rollout with a target
     std::optional<LogitTarget> target{}; ///< weights the patterns by the gradient of this logit
-    /// The row of the last layer after which the target is predicted. -1: the last token of a text, or in a picture the
-    /// first token before the patches, or else the mean of all patches.
+    /// The row of the last layer after which the target is predicted. -1: the row of a text that the readout reads
+    /// (RunningModel::predictedRow()), or in a picture the first token before the patches, or else the mean of all
+    /// patches.
     int row = -1;
     bool wantsFlow = false;
     std::string key() const override { return wantsFlow ? "flow" : "rollout"; }

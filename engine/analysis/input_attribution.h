@@ -30,7 +30,7 @@ struct InputAttribution : AnalysisResult {
 
 /// Computes InputAttribution.
 struct InputAttributionAnalysis : Analysis {
-    int position = -1; ///< of texts; -1: the last token
+    int position = -1; ///< of texts; -1: the row that the readout reads, RunningModel::predictedRow()
     LogitTarget target;
     int steps = 32;      ///< nodes of the rule; 0: no integrated gradients
     int mostSteps = 128; ///< `steps` doubles up to this number while the sum is off by more than 1 %

@@ -44,7 +44,7 @@ struct LogitAttribution : AnalysisResult {
 
 /// Computes LogitAttribution.
 struct LogitAttributionAnalysis : Analysis {
-    int position = -1; ///< of texts; -1: the last token
+    int position = -1; ///< of texts; -1: the row that the readout reads, RunningModel::predictedRow()
     LogitTarget target;
     std::string key() const override { return "logit_attribution"; }
     /// @throws Error if the final norm is not a layer norm or RMS norm of one residual stream

@@ -48,10 +48,8 @@ int WholeRun::predictAfter(int position) {
         throw Error({.what = fmt::format("there is no token {}", position),
                      .where = "position",
                      .hint = fmt::format("choose a token from 0 to {}", count - 1)});
-    if (model_.info().classes > 0)
-        position_ = static_cast<int>(model_.predictedRow(input_));
-    else
-        position_ = position < 0 ? count - 1 : position;
+    const bool isChosen = position >= 0 && model_.info().classes == 0;
+    position_ = isChosen ? position : static_cast<int>(model_.predictedRow(input_));
     row_ = graph().input(kRow, {.shape = {1}, .dtype = DType::I32});
     prediction_ = take(logits(), row_);
     return position_;

@@ -1,6 +1,7 @@
 #include "engine/data/gettext_catalogue.h"
 
 #include "engine/core/error.h"
+#include "engine/data/text_parts.h"
 #include "engine/core/quoting.h"
 #include "engine/io/refuse_file.h"
 
@@ -21,13 +22,6 @@ constexpr const char* kFetchAgain = "fetch the file again, or choose another cat
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string what, const char* hint = kFetchAgain) {
     refuseFile(path, std::move(what), hint);
-}
-
-std::string lowerCase(std::string_view text) {
-    std::string lower(text);
-    for (char& letter : lower)
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    return lower;
 }
 
 /// @param header translation of the empty message  @throws Error if its charset is not supported

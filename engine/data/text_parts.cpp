@@ -47,6 +47,13 @@ std::string withPlainLines(std::string text) {
     return text;
 }
 
+std::string lowerCase(std::string_view text) {
+    std::string lower(text);
+    for (char& letter : lower)
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    return lower;
+}
+
 bool namesColumns(std::string_view line) {
     constexpr std::array<std::string_view, 22> kNames{
         "answer", "answers", "category", "class",    "context",     "document",  "input",  "label",
@@ -55,10 +62,7 @@ bool namesColumns(std::string_view line) {
     size_t fields = 0;
     for (size_t begin = 0; begin <= line.size(); ++fields) {
         const size_t end = std::min(line.find('\t', begin), line.size());
-        std::string field(line.substr(begin, end - begin));
-        std::ranges::transform(field, field.begin(),
-                               [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-        if (std::ranges::find(kNames, field) == kNames.end()) return false;
+        if (std::ranges::find(kNames, lowerCase(line.substr(begin, end - begin))) == kNames.end()) return false;
         begin = end + 1;
     }
     return fields > 1;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 
 // Keeps the work on a user's file proportional to its size, even with very long lines or words.
@@ -19,6 +20,8 @@ inline constexpr size_t kMostBytesPerToken = 256;
 std::string readPersonsFile(const std::filesystem::path& path);
 /// A text without a byte order mark, whose lines all end with "\n", as text files are read elsewhere.
 std::string withPlainLines(std::string text);
+/// A text with small letters in place of the capitals A to Z.
+std::string lowerCase(std::string_view text);
 /// Whether a line holds the names of columns, as the first line of a table may: "label" and "text". @param line of
 /// fields with tabs between them
 bool namesColumns(std::string_view line);

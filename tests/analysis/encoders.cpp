@@ -1,4 +1,6 @@
+#include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/head_circuits.h"
+#include "engine/analysis/input_attribution.h"
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/core/error.h"
@@ -30,6 +32,20 @@ TEST_CASE("encoders: the last stage of the logit lens is what the readout predic
     for (size_t token = 0; token < kTokens.size(); ++token) {
         const auto row = logits.begin() + static_cast<std::ptrdiff_t>(token) * width;
         CHECK(result->final[token] == std::max_element(row, row + width) - row);
+    }
+}
+
+TEST_CASE("encoders: rollout and gradients begin at the hidden word, and at the last token without one",
+          "[analysis][gpu]") {
+    LanguageModel model = encoderOf("bert");
+    for (const std::vector<int>& tokens : {kTokens, std::vector<int>{2, 5, 6, 8, 3}}) {
+        const auto row = static_cast<int>(model.predictedRow(tokens));
+        CHECK(row == (tokens[2] == 4 ? 2 : 4));
+        const auto rollout = std::static_pointer_cast<Rollout>(RolloutAnalysis().run(model, {.input = tokens}));
+        CHECK(rollout->row == row);
+        const auto found =
+            std::static_pointer_cast<InputAttribution>(InputAttributionAnalysis().run(model, {.input = tokens}));
+        CHECK(found->position == row);
     }
 }
 

@@ -4,7 +4,9 @@
 #include "tests/io/files.h"
 
 #include <QImageWriter>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 // What decoding must get right beyond what Qt does by itself.
 
@@ -157,6 +159,48 @@ TEST_CASE("read image: a file that is cut off is refused, and a damaged one that
     const auto damaged = readImage(pathIn(folder, "damaged.jpg"));
     if (const auto* image = std::get_if<Image>(&damaged))
         CHECK_THAT(image->remark, CONTAINS("The file is damaged: some of its pixels may be wrong"));
+}
+
+TEST_CASE("read image: whatever is damaged, no library writes to standard error", "[figures][vision]") {
+    const TemporaryFolder folder;
+    QImage noise(128, 128, QImage::Format_RGB32); // a size that icons have
+    for (int y = 0; y < 128; ++y)
+        for (int x = 0; x < 128; ++x) noise.setPixelColor(x, y, QColor(x * 37 % 256, y * 91 % 256, x * y % 256));
+    std::vector<std::pair<std::string, std::string>> files;
+    for (const char* format : {"png", "jpg", "bmp", "ppm", "ico", "icns", "webp", "tiff"}) {
+        QImageWriter writer(pathIn(folder, "whole"), format);
+        if (!QImageWriter::supportedImageFormats().contains(format)) continue; // the plugin is not installed
+        REQUIRE(writer.write(noise));
+        std::ifstream file(folder / "whole", std::ios::binary);
+        files.emplace_back(format, std::string((std::istreambuf_iterator<char>(file)), {}));
+    }
+    files.emplace_back("gif", QByteArray::fromBase64("R0lGODlhAgABAIAAAP8AAAAA/ywAAAAAAgABAAACAkQKADs=").toStdString());
+    std::fflush(stderr);
+    const std::string said = folder / "said";
+    const int real = dup(STDERR_FILENO), file = open(said.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    REQUIRE(file >= 0);
+    dup2(file, STDERR_FILENO);
+    size_t refused = 0;
+    for (const auto& [format, whole] : files)
+        for (size_t part = 1; part < 16; ++part)
+            for (const bool isCut : {true, false}) {
+                std::string bytes = whole;
+                const size_t at = whole.size() * part / 16;
+                if (isCut)
+                    bytes.resize(at);
+                else
+                    for (size_t i = at; i < std::min(at + 8, bytes.size()); ++i)
+                        bytes[i] = static_cast<char>(~bytes[i]);
+                test::writeFile(folder / "damaged", bytes);
+                refused += std::holds_alternative<Failure>(readImage(pathIn(folder, "damaged"))) ? 1 : 0;
+            }
+    std::fflush(stderr);
+    dup2(real, STDERR_FILENO);
+    close(real);
+    close(file);
+    std::ifstream written(said);
+    CHECK(std::string((std::istreambuf_iterator<char>(written)), {}).empty());
+    CHECK(refused > files.size());
 }
 
 TEST_CASE("read image: of several pictures, Pillow's is read, and the others are said", "[figures][vision]") {

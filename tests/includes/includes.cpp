@@ -159,6 +159,13 @@ TEST_CASE("includes: no text of a file is read as markup", "[includes]") {
                    "setTextFormat(Qt::PlainText) in its constructor"});
 }
 
+TEST_CASE("includes: every box says when it replaces a number", "[includes]") {
+    CHECK(boxesOfQt(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
+    const MadeUp tree;
+    tree.write("app/lab/a.cpp", "auto* box = new QSpinBox;\nauto* other = new WholeBox;\n");
+    CHECK(boxesOfQt(tree.root()).size() == 1);
+}
+
 TEST_CASE("includes: no source has views that clang-tidy cannot read", "[includes]") {
     CHECK(viewsOfRanges(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
 

@@ -112,6 +112,18 @@ void checkMarkup(const std::string& file, const std::string& text, std::vector<s
                                   "setTextFormat(Qt::PlainText) in its constructor");
 }
 
+void checkBoxes(const std::string& file, const std::string& text, std::vector<std::string>& problems) {
+    static const std::regex box("new Q(?:Double)?SpinBox\\b|public Q(?:Double)?SpinBox\\b");
+    if (!file.starts_with("app/lab/")) return;
+    std::istringstream lines(text);
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number)
+        if (std::smatch found; std::regex_search(line, found, box))
+            problems.push_back(file + ":" + std::to_string(number) + ": " + found.str() +
+                               " leaves a number outside of its range without a word. Take WholeBox, RealBox or "
+                               "RangedBox of app/lab/widgets");
+}
+
 // clang-tidy 14 cannot read the views of this standard library: ./dev lint stops at them.
 void checkViews(const std::string& file, const std::string& text, std::vector<std::string>& problems) {
     static const std::regex view("std::(?:ranges::)?views::|std::ranges::[a-z_]+_view\\b");
@@ -273,6 +285,8 @@ std::vector<std::string> spelledBlockNames(const fs::path& root) { return checke
 std::vector<std::string> partsToldById(const fs::path& root) { return checked(root, checkPartIds); }
 
 std::vector<std::string> guessedMarkup(const fs::path& root) { return checked(root, checkMarkup); }
+
+std::vector<std::string> boxesOfQt(const fs::path& root) { return checked(root, checkBoxes); }
 
 std::vector<std::string> viewsOfRanges(const fs::path& root) { return checked(root, checkViews); }
 

@@ -116,6 +116,40 @@ TEST_CASE("layouts: lists of a fixed height show whole rows, in every size of te
     applyTheme(ThemeId::Light, 100);
 }
 
+TEST_CASE("layouts: lists that fill their panel end below a whole row, at every height", "[lab][layouts]") {
+    LabWindow lab("builtin:stories", "Once upon a time there was a little girl who");
+    int full = 0;
+    const auto check = [&] {
+        for (auto* list : lab.window().findChildren<QAbstractItemView*>()) {
+            if (!list->isVisible() || list->visibleRegion().isEmpty()) continue;
+            list->scrollToTop();
+            const int height = list->viewport()->height();
+            const QModelIndex last = list->indexAt({1, height - 1});
+            INFO(list->objectName().toStdString() << ", " << height << " pixels");
+            if (!last.isValid()) continue;
+            CHECK(list->visualRect(last).bottom() < height);
+            ++full;
+        }
+    };
+    for (const auto& [theme, size] :
+         {std::pair{ThemeId::Light, 100}, {ThemeId::Dark, 150}, {ThemeId::Projector, 100}}) {
+        applyTheme(theme, size);
+        lab.layOut();
+        for (const char* panel : {"next", "model", "branches"}) {
+            lab.showPanel(panel);
+            for (const int height : {600, 613, 687, 731, 794, 860}) {
+                INFO(panel << " at " << size << " %, window of " << height);
+                lab.window().resize(1280, height);
+                lab.layOut();
+                QTest::qWait(20);
+                check();
+            }
+        }
+    }
+    CHECK(full > 20);
+    applyTheme(ThemeId::Light, 100);
+}
+
 TEST_CASE("layouts: the prompt finds its size whether its text needs a bar or not", "[lab][layouts]") {
     makeApplication(QDir::tempPath());
     PromptEditor editor;

@@ -26,6 +26,37 @@ void drop(QWidget& on, const QString& path) {
 
 } // namespace
 
+TEST_CASE("opening: a dropped file is copied, never moved", "[lab]") {
+    LabWindow lab("builtin:vit-shapes");
+    const QString session = lab.folder() + "/one.attnlab";
+    REQUIRE_FALSE(saveSession(smallSession(), session));
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(session)});
+    const auto dropped = [&](QWidget& on, Qt::DropActions actions, Qt::KeyboardModifiers keys) {
+        QDragEnterEvent enter(QPoint(5, 5), actions, &data, Qt::LeftButton, keys);
+        QCoreApplication::sendEvent(&on, &enter);
+        QDragMoveEvent move(QPoint(6, 6), actions, &data, Qt::LeftButton, keys);
+        QCoreApplication::sendEvent(&on, &move);
+        QDropEvent event(QPointF(6, 6), actions, &data, Qt::LeftButton, keys);
+        QCoreApplication::sendEvent(&on, &event);
+        CHECK_FALSE((enter.isAccepted() && enter.dropAction() == Qt::MoveAction));
+        CHECK_FALSE((event.isAccepted() && event.dropAction() == Qt::MoveAction));
+        return event.isAccepted();
+    };
+    QWidget& pictures = *lab.window().findChild<PictureInputPanel*>();
+    auto* editor = lab.window().findChild<QPlainTextEdit*>();
+    for (QWidget* on : std::initializer_list<QWidget*>{&lab.window(), &pictures, editor->viewport()}) {
+        INFO(on->metaObject()->className() << " " << on->objectName().toStdString());
+        for (const auto keys : {Qt::NoModifier, Qt::ShiftModifier}) {
+            CHECK(dropped(*on, Qt::CopyAction | Qt::MoveAction | Qt::LinkAction, keys));
+            CHECK(dropped(*on, Qt::LinkAction | Qt::MoveAction, keys));
+        }
+        CHECK_FALSE(dropped(*on, Qt::MoveAction, Qt::NoModifier)); // a program that can only move keeps its file
+        (void)lab.settle();
+    }
+    CHECK(QFile::exists(session));
+}
+
 TEST_CASE("opening: files are read beside the window, and the newest wins", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     const QString session = lab.folder() + "/one.attnlab";

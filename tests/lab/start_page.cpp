@@ -146,6 +146,15 @@ TEST_CASE("start page: each tour leads to something that moves", "[lab]") {
         const std::string begin = lab.snapshot().sequence->given.text;
         CHECK(lab.waitFor([&] { return lab.text().size() > begin.size() + 2; }));
         CHECK(shows("all"));
+        auto& told = banner(lab, "offerBanner");
+        CHECK(told.isVisible());
+        lab.act("stop");
+        while (lab.snapshot().model->name != "masked" && lab.window().workbench().undoStack().canUndo()) {
+            lab.window().workbench().undoStack().undo();
+            REQUIRE(lab.settle());
+        }
+        CHECK(lab.snapshot().model->name == "masked");
+        CHECK_FALSE(told.isVisible());
     }
     SECTION("the head that copies") {
         lab.press(lab.action("start"));
@@ -156,6 +165,21 @@ TEST_CASE("start page: each tour leads to something that moves", "[lab]") {
         CHECK(lab.window().workbench().selection().site == 1);
         CHECK(lab.window().workbench().selection().head == 0);
         CHECK(shows("head"));
+        auto& told = banner(lab, "offerBanner");
+        const QString tour = told.text();
+        CHECK(tour.startsWith("Rows are letters"));
+        CHECK(told.isVisible());
+        lab.window().workbench().undoStack().undo(); // what is said is about what is open
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().path() == "builtin:induction"; }));
+        CHECK_FALSE(told.isVisible());
+        lab.window().workbench().undoStack().redo();
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().path() == "builtin:induction-trained"; }));
+        CHECK(told.isVisible());
+        CHECK(told.text() == tour);
+        REQUIRE(lab.settle());
+        lab.window().files().open("builtin:masked");
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "masked"; }));
+        CHECK(lab.waitFor([&] { return !told.isVisible(); }));
     }
     SECTION("a model that learns") {
         lab.window().bridge().post(GenerateCommand{.maxTokens = 1000, .tokensPerSecond = 2});

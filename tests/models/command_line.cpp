@@ -1,6 +1,8 @@
 #include "tests/models/model_folder.h"
 #include "tests/support/program.h"
 
+#include <array>
+#include <cmath>
 #include <tuple>
 
 // What attention-cli makes of the files of models.
@@ -70,7 +72,7 @@ TEST_CASE("capture: a classifier of texts, which has no logits, writes its patte
     checkProgram("capture '" + model + "' --tokens 1,2,3 --hooks logits --out '" + out + "'", 1, {"no hook matches"});
 }
 
-TEST_CASE("attention-cli: what measures one class of several refuses models of several labels and of numbers",
+TEST_CASE("attention-cli: what teaches one class of several refuses models of several labels and of numbers",
           "[models][gpu]") {
     const TemporaryFolder folder;
     std::string examples;
@@ -95,8 +97,12 @@ TEST_CASE("attention-cli: what measures one class of several refuses models of s
                 writeFile(entry.path(), config.dump());
             }
             const std::string model = "'" + run.string() + "'", hint = "(problem_type: single_label_classification)";
-            checkProgram("eval " + model, 1, {says, hint});
-            checkProgram("eval " + model + " --sweep-heads", 1, {says, hint});
+            const bool hasLabels = std::string(type) != "regression"; // of which the examples have one each
+            checkProgram("eval " + model, hasLabels ? 0 : 1,
+                         {hasLabels ? "exact match" : "they have classes, and the model says numbers"});
+            if (name == std::string("text"))
+                checkProgram("eval " + model + " --sweep-heads --close 0.1", hasLabels ? 0 : 1,
+                             {hasLabels ? "without L0 H0: validation loss" : "give --data FILE"});
             checkProgram("train --resume --out " + model, 1, {says, hint});
             checkProgram(task + " --from " + model + " --steps 1 --out '" + (folder / "new").string() + "'", 1,
                          {says, hint});
@@ -142,6 +148,13 @@ TEST_CASE("attention-cli: effects of heads, patches and the formed path measure 
         const nlohmann::json patch = said("patch " + run + own + " --from 'a dull day 1' --target good --against bad");
         CHECK(patch.at("own").get<double>() == Approx(logits["good"] - logits["bad"]).margin(1e-5));
         CHECK(patch.at("other").get<double>() == Approx(others["good"] - others["bad"]).margin(1e-5));
+        const nlohmann::json flow =
+                                 said("lens " + run + own + " --what flow"), // from the row that the class is read from
+            weighted = said("lens " + run + own + " --what weighted");
+        const size_t read = std::string(family) == "bert" ? 0 : flow.at("tokens").size() - 1;
+        CHECK(flow.at("query") == read);
+        CHECK(weighted.at("query") == read);
+        CHECK(said("lens " + run + own + " --what flow --position 2").at("query") == 2);
         const nlohmann::json formed = said("lens " + run + own + " --what formed");
         CHECK(formed.at("choices").size() == 2);
         for (const auto& each : formed.at("choices")) {
@@ -181,4 +194,116 @@ TEST_CASE("attention-cli: effects of heads, patches and the formed path measure 
     checkProgram("ablate " + features, 1, {"no single answer to a text"});
     checkProgram("lens " + features + " --what formed", 1, {"predicts neither tokens nor classes"});
     checkProgram("lens " + features + " --what weighted", 0, {"weight x norm"});
+}
+
+TEST_CASE("eval: several labels and numbers are measured on a table as classify says them", "[models][gpu]") {
+    const TemporaryFolder folder;
+    std::string examples, csv = "text,labels\n", numbers = "{\"text\": \"a fine day 0\", \"label\": [0.5, -1]}\n";
+    std::vector<std::vector<double>> right;
+    for (int i = 0; i < 60; ++i) {
+        const std::string text = (i % 2 == 0 ? "a fine day " : "a dull day ") + std::to_string(i);
+        examples += (i % 2 == 0 ? "good\t" : "bad\t") + text + "\n";
+        if (i >= 8) continue;
+        csv += text + (i % 3 == 0 ? ",good|bad" : i % 3 == 1 ? ",bad" : ",") + "\n";
+        right.push_back({i % 3 == 0 ? 1.0 : 0.0, i % 3 < 2 ? 1.0 : 0.0}); // good, bad
+    }
+    writeFile(folder / "days.tsv", examples);
+    writeFile(folder / "more.csv", csv);
+    const std::string run = "'" + (folder / "run").string() + "'";
+    checkProgram("train --task classify --text '" + (folder / "days.tsv").string() +
+                     "' --family bert --layers 1 --heads 2 --width 16 --batch 2 --steps 1 --out " + run,
+                 0, {});
+    const auto become = [&](const char* type) {
+        for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder / "run")) {
+            if (entry.path().filename() == "checksums.sfv") fs::remove(entry.path());
+            if (entry.path().filename() != "config.json") continue;
+            nlohmann::json config = nlohmann::json::parse(readTextFile(entry.path(), 1 << 20));
+            config["problem_type"] = type;
+            writeFile(entry.path(), config.dump());
+        }
+    };
+    const auto said = [](const std::string& arguments) {
+        const Answer answer = runProgram(arguments + " --json", " 2>/dev/null");
+        INFO(arguments);
+        REQUIRE(answer.code == 0);
+        return nlohmann::json::parse(answer.text);
+    };
+    const auto logitsOf = [&](int i) {
+        std::vector<double> logits(2);
+        const nlohmann::json answer = said("classify " + run + " --prompt '" +
+                                           (i % 2 == 0 ? "a fine day " : "a dull day ") + std::to_string(i) + "'");
+        for (const auto& each : answer.at("classes"))
+            logits[each.at("label") == "good" ? 0 : 1] = each.at("logit").get<double>();
+        return logits;
+    };
+    become("multi_label_classification");
+    double exact = 0, loss = 0;
+    std::array<double, 2> there{}, found{}, hits{};
+    for (int i = 0; i < 8; ++i) {
+        const std::vector<double> logits = logitsOf(i);
+        bool same = true;
+        for (size_t label = 0; label < 2; ++label) {
+            const double p = 1 / (1 + std::exp(-logits[label])), target = right[static_cast<size_t>(i)][label];
+            loss -= std::log(target == 1 ? p : 1 - p) / 16;
+            same = same && (p >= 0.5) == (target == 1);
+            there[label] += target;
+            found[label] += p >= 0.5 ? 1 : 0;
+            hits[label] += p >= 0.5 ? target : 0;
+        }
+        exact += same ? 0.125 : 0;
+    }
+    const nlohmann::json labels = said("eval " + run + " --data '" + (folder / "more.csv").string() + "'");
+    CHECK(labels.at("examples") == 8);
+    CHECK(labels.at("activation") == "sigmoid");
+    CHECK(labels.at("exact_match").get<double>() == Approx(exact));
+    CHECK(labels.at("loss").get<double>() == Approx(loss).epsilon(1e-4));
+    for (const auto& each : labels.at("labels")) {
+        const size_t at = each.at("label") == "good" ? 0 : 1;
+        CHECK(each.at("examples").get<double>() == there[at]);
+        CHECK(each.at("recall").get<double>() == Approx(hits[at] / there[at]));
+        CHECK(each.at("precision").get<double>() == Approx(found[at] == 0 ? 0 : hits[at] / found[at]));
+    }
+    CHECK(labels.at("micro").at("recall").get<double>() == Approx((hits[0] + hits[1]) / (there[0] + there[1])));
+    become("regression");
+    writeFile(folder / "numbers.jsonl", numbers);
+    const nlohmann::json regression = said("eval " + run + " --data '" + (folder / "numbers.jsonl").string() + "'");
+    const std::vector<double> answer = logitsOf(0);
+    const std::string first = regression.at("labels")[0].at("label");
+    const double good = answer[0] - (first == "good" ? 0.5 : -1), bad = answer[1] - (first == "good" ? -1 : 0.5);
+    CHECK(regression.at("mean_squared_error").get<double>() == Approx((good * good + bad * bad) / 2).epsilon(1e-4));
+    CHECK(regression.at("pearson").is_null()); // of one example
+    become("single_label_classification");
+    CHECK(said("eval " + run + " --data '" + (folder / "days.tsv").string() + "'").at("examples") == 60);
+    CHECK(said("eval " + run).at("metric").at("name") == "accuracy");
+    checkProgram("eval " + run + " --data '" + (folder / "more.csv").string() + "'", 1,
+                 {"has 2 labels, and the model says one of several"});
+    checkProgram("eval builtin:stories --data '" + (folder / "days.tsv").string() + "'", 1,
+                 {"this model has no classes"});
+}
+
+TEST_CASE("eval: pictures with several labels are measured on a table", "[models][gpu]") {
+    ModelFolder model("vit");
+    model.edit("config.json", [](nlohmann::json& config) { config["problem_type"] = "multi_label_classification"; });
+    const nlohmann::json config = nlohmann::json::parse(model.text("config.json"));
+    const TemporaryFolder folder;
+    writeFile(folder / "a.ppm", "P6 2 2 255\n" + std::string(12, 'a'));
+    writeFile(folder / "b.ppm", "P6 2 2 255\n" + std::string(12, '\0'));
+    writeFile(folder / "metadata.csv", "file_name,labels\na.ppm,0|1\nb.ppm,1\n");
+    const std::string command = "eval '" + model.path().string() + "' --data '" + folder.path().string() + "'";
+    checkProgram(command, 0, {"exact match", " of 2", "micro mean", "macro mean"});
+    double hits = 0, found = 0;
+    for (const char* file : {"a.ppm", "b.ppm"}) {
+        const Answer answer = runProgram("classify '" + model.path().string() + "' --image '" +
+                                             (folder / file).string() + "' --top 1000 --json",
+                                         " 2>/dev/null");
+        const nlohmann::json said = nlohmann::json::parse(answer.text);
+        for (const auto& each : said.at("classes")) {
+            if (each.at("logit").get<double>() < 0) continue;
+            ++found;
+            hits += each.at("index") == 1 || (each.at("index") == 0 && file[0] == 'a') ? 1 : 0;
+        }
+    }
+    const nlohmann::json measured = nlohmann::json::parse(runProgram(command + " --json", " 2>/dev/null").text);
+    CHECK(measured.at("micro").at("recall").get<double>() == Approx(hits / 3));
+    CHECK(measured.at("micro").at("precision").get<double>() == Approx(found == 0 ? 0 : hits / found));
 }

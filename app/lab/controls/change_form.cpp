@@ -2,6 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/lab/controls/other_picture_box.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_bench.h"
 #include "engine/inference/named_changes.h"
@@ -71,7 +72,7 @@ ChangeSource::ChangeSource(QFormLayout& form, Workbench& bench, QWidget* parent)
                       tr("Subtracts the value at the last token of this text. The result is the direction from this "
                          "text to the other."));
     contrast_->setPlaceholderText(tr("optional"));
-    token_ = named(new QSpinBox, "interventionTextToken", tr("Token of the text"));
+    token_ = named(new WholeBox, "interventionTextToken", tr("Token of the text"));
     token_->setRange(-1, 1 << 20);
     token_->setValue(-1);
     other_ = new OtherPictureBox("interventionOther", bench);

@@ -1,5 +1,6 @@
 #include "app/lab/dialogs/preferences_dialog.h"
 
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/gpu/device_list.h"
 
@@ -15,8 +16,8 @@
 namespace attn {
 
 PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* parent)
-    : QDialog(parent), theme_(new QComboBox(this)), textSize_(new QSpinBox(this)), device_(new QComboBox(this)),
-      threads_(new QSpinBox(this)), kernels_(new QComboBox(this)),
+    : QDialog(parent), theme_(new QComboBox(this)), textSize_(new WholeBox(this)), device_(new QComboBox(this)),
+      threads_(new WholeBox(this)), kernels_(new QComboBox(this)),
       autosaves_(new QCheckBox(tr("Save the session every 10 seconds, and open it at the next start"), this)),
       moves_(new QCheckBox(tr("Animate what changes on screen"), this)) {
     setWindowTitle(tr("Preferences"));

@@ -1,5 +1,6 @@
 #include "app/lab/lessons/average_exercise.h"
 
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QDoubleSpinBox>
@@ -93,7 +94,7 @@ AverageExercise::AverageExercise(QWidget* parent)
         const auto at = static_cast<size_t>(i);
         auto* label = labels_[at] = plainLabel({}, this);
         auto* slider = sliders_[at] = new QSlider(Qt::Horizontal, this);
-        auto* box = weights_[at] = new QDoubleSpinBox(this);
+        auto* box = weights_[at] = new RangedBox<QDoubleSpinBox>(this);
         named(slider, QStringLiteral("averageSlider%1").arg(i), tr("Weight %1, slider").arg(i + 1),
               tr("The weight of value %1").arg(i + 1));
         slider->setRange(0, kSteps);

@@ -5,6 +5,7 @@
 #include "app/lab/lessons/average_exercise.h"
 #include "app/lab/lessons/lesson_player.h"
 #include "app/lab/widgets/heading.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QDockWidget>
@@ -37,16 +38,16 @@ QFrame* makeCard(const char* kind) {
 }
 
 /// A box for a number that also takes a fraction: "1/3".
-class NumberBox : public QDoubleSpinBox {
+class NumberBox : public RangedBox<QDoubleSpinBox> {
 public:
     QValidator::State validate(QString& text, int& position) const override {
         static const QRegularExpression kBegun(QStringLiteral("^-?\\d+/\\d*$"));
-        if (!text.contains('/')) return QDoubleSpinBox::validate(text, position);
+        if (!text.contains('/')) return RangedBox::validate(text, position);
         if (!kBegun.match(text).hasMatch()) return QValidator::Invalid;
         return std::isfinite(quotient(text)) ? QValidator::Acceptable : QValidator::Intermediate;
     }
     double valueFromText(const QString& text) const override {
-        return text.contains('/') ? quotient(text) : QDoubleSpinBox::valueFromText(text);
+        return text.contains('/') ? quotient(text) : RangedBox::valueFromText(text);
     }
 
 private:

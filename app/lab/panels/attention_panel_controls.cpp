@@ -12,6 +12,7 @@
 #include "app/lab/widgets/heading.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/site_box.h"
 #include "app/lab/widgets/sliding_column.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
@@ -54,7 +55,7 @@ QScrollArea* scrolling(QWidget* content) {
 AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), allButton_(new QToolButton), headButton_(new QToolButton), cellButton_(new QToolButton),
       tools_(nullptr), pictureTools_(new PictureTools(bench)), change_(makeHintLabel("attentionChange")),
-      layer_(new SiteBox), head_(new QSpinBox), aggregate_(new QComboBox), scale_(new QComboBox),
+      layer_(new SiteBox), head_(new WholeBox), aggregate_(new QComboBox), scale_(new QComboBox),
       colours_(new QComboBox), hidesFirst_(new QCheckBox(tr("&Hide first token"))),
       wholeWords_(new QCheckBox(tr("&Whole words"))), reset_(new QPushButton(tr("Rese&t view"))),
       stack_(new QStackedWidget), views_(new QStackedWidget), hero_(new QWidget), gridScroll_(nullptr),

@@ -7,6 +7,7 @@
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/pointed_view.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 
@@ -25,18 +26,18 @@ BeamsPanel::BeamsPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), hint_(makeHintLabel("beamHint")),
       tree_(new PointedView(tr("Tree of the texts that the search considered"))), scroll_(new QScrollArea) {
     const BeamSettings usual;
-    width_ = named(new QSpinBox, "beamWidth", tr("Beam width"),
+    width_ = named(new WholeBox, "beamWidth", tr("Beam width"),
                    tr("The number of texts that continue after each token. With 1 the search is greedy"));
     width_->setRange(1, 16);
     width_->setValue(usual.width);
-    penalty_ = named(new QDoubleSpinBox, "beamPenalty", tr("Length penalty"),
+    penalty_ = named(new RangedBox<QDoubleSpinBox>, "beamPenalty", tr("Length penalty"),
                      tr("The score of a text is the logarithm of its probability, divided by its number of tokens to "
                         "this power. With 0, short texts win; the larger it is, the longer the texts that win"));
     penalty_->setRange(0, 3);
     penalty_->setDecimals(1);
     penalty_->setSingleStep(0.1);
     penalty_->setValue(usual.lengthPenalty);
-    most_ = named(new QSpinBox, "beamTokens", tr("Longest text"), tr("The search adds at most this number of tokens"));
+    most_ = named(new WholeBox, "beamTokens", tr("Longest text"), tr("The search adds at most this number of tokens"));
     most_->setRange(1, 200);
     most_->setValue(24);
     most_->setSuffix(tr(" tokens"));

@@ -3,6 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 
@@ -14,7 +15,7 @@
 namespace attn {
 
 CellPanel::CellPanel(Workbench& bench, QWidget* parent)
-    : Panel(bench, parent), query_(new QSpinBox), key_(new QSpinBox), view_(new CellView(this)) {
+    : Panel(bench, parent), query_(new WholeBox), key_(new WholeBox), view_(new CellView(this)) {
     auto* row = new FlowLayout;
     const auto addSpin = [&](QSpinBox* spin, const char* name, const QString& title, const QString& toolTip) {
         named(spin, name, toolTip);

@@ -10,6 +10,7 @@
 #include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/front_watch.h"
 #include "app/lab/widgets/plain_table.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/run_cells_view.h"
 #include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/site_box.h"
@@ -331,7 +332,7 @@ QWidget* ChangesPanel::makeForm() {
     where_->addItems({tr("Head output"), tr("Attention output"), tr("MLP output"), tr("Whole layer"),
                       tr("Residual stream before layer"), tr("Embedding")});
     layer_ = named(new SiteBox, "interventionLayer", tr("Layer"));
-    head_ = named(new QSpinBox, "interventionHead", tr("Head"));
+    head_ = named(new WholeBox, "interventionHead", tr("Head"));
     layer_->setPrefix(tr("layer "));
     head_->setPrefix(tr("head "));
     token_ = named(new QComboBox, "interventionToken", tr("Token to change"),

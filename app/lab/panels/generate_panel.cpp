@@ -8,6 +8,7 @@
 #include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/prompt_editor.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/two_line_hint.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -185,7 +186,7 @@ QWidget* GeneratePanel::makeRunGroup() {
     speed_->setValue(kInitialSpeed);
     speedLabel_ = plainLabel();
     keepWidthOf(speedLabel_, tr("%1 tokens/s").arg("0.5 "));
-    amount_ = named(new QSpinBox, "amount", tr("Maximum number of tokens that Run generates"));
+    amount_ = named(new WholeBox, "amount", tr("Maximum number of tokens that Run generates"));
     amount_->setRange(1, kMostAmount);
     amount_->setValue(100);
     amount_->setSuffix(tr(" tokens"));

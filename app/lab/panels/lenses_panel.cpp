@@ -301,7 +301,9 @@ void LensesPanel::showTokens() {
     const QSignalBlocker quiet(position_);
     const int current = position_->currentIndex();
     position_->clear();
-    position_->addItem(predictedWord(*snapshot_) ? tr("hidden word") : tr("last token"));
+    position_->addItem(predictedWord(*snapshot_)                           ? tr("hidden word")
+                       : snapshot_->model && snapshot_->model->classes > 0 ? tr("token of the class")
+                                                                           : tr("last token"));
     const std::vector<QString> labels = tokenLabels(snapshot_->sequence.get());
     for (size_t token = 0; token < labels.size() && token < 1024; ++token)
         position_->addItem(QStringLiteral("%1 “%2”").arg(token).arg(labels[token]));

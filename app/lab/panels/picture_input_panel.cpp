@@ -1,5 +1,6 @@
 #include "app/lab/panels/picture_input_panel.h"
 
+#include "app/figures/decoder_words.h"
 #include "app/figures/read_image.h"
 #include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
@@ -428,10 +429,12 @@ PictureInputPanel::Reader PictureInputPanel::opener() {
 
 bool PictureInputPanel::openData(const QMimeData& mime, const QString& name) {
     std::function<std::variant<Image, Failure>()> decode;
-    if (const QString format = pictureFormat(mime); !format.isEmpty())
+    if (const QString format = pictureFormat(mime); !format.isEmpty()) {
         decode = [bytes = mime.data(format), name] { return readImage(bytes, name); };
-    else if (mime.hasImage())
+    } else if (mime.hasImage()) {
+        const DecoderWords words; // because Qt decodes what the other program gave
         decode = [image = qvariant_cast<QImage>(mime.imageData())] { return imageFrom(image); };
+    }
     if (!decode) return false;
     decodeAside(reading_, name, std::move(decode), opener());
     return true;
@@ -465,6 +468,7 @@ void PictureInputPanel::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void PictureInputPanel::dropEvent(QDropEvent* event) {
+    event->acceptProposedAction();
     if (openData(*event->mimeData(), tr("Dropped"))) return;
     const auto urls = event->mimeData()->urls();
     if (urls.isEmpty() || !urls.front().isLocalFile()) return;

@@ -14,6 +14,7 @@
 #include "app/lab/widgets/patch_view.h"
 #include "app/lab/widgets/paths_view.h"
 #include "app/lab/widgets/position_view.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
@@ -175,7 +176,7 @@ QWidget* PlaygroundPanel::makeMaps() {
     auto* row = new QHBoxLayout;
     row->setContentsMargins(spacing::kGap, spacing::kTight, spacing::kGap, 0);
     const auto spin = [&](const char* name, const QString& text, const QString& help) {
-        auto* box = named(new QSpinBox, name, text, help);
+        auto* box = named(new WholeBox, name, text, help);
         auto* title = labelFor(box, text);
         box->setRange(0, 0);
         row->addWidget(title);

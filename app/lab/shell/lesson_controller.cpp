@@ -34,6 +34,7 @@ LessonController::LessonController(const WindowParts& parts, SessionController& 
     panel_.setPlayer(player_, parts_.window, folder);
     connect(&panel_, &LessonPanel::failed, this, [this](const Failure& failure) { parts_.notices.fail(failure); });
     connect(&player_, &LessonPlayer::ended, this, [this](const QString&, bool isFinished) {
+        offerReturn(); // takes it back
         if (isFinished) parts_.notices.succeed(tr("Lesson finished."));
     });
     connect(&parts_.layout, &DockLayout::entered, this, &LessonController::offerReturn);

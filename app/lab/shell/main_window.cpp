@@ -14,8 +14,10 @@
 #include "app/lab/shell/training_controller.h"
 #include "app/lab/shell/window_menus.h"
 #include "app/lab/shell/workspace_rail.h"
+#include "app/lab/widgets/copying_drops.h"
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/wheel_guard.h"
+#include "app/lab/widgets/whole_rows.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -55,6 +57,8 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     setObjectName("mainWindow");
     setWindowTitle(tr("Attention Lab"));
     qApp->installEventFilter(new WheelGuard(this));
+    qApp->installEventFilter(new WholeRowLists(this));
+    qApp->installEventFilter(new CopyingDrops(this));
     setAcceptDrops(true);
     setDockNestingEnabled(true);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);

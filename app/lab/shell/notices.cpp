@@ -1,10 +1,14 @@
 #include "app/lab/shell/notices.h"
 
 #include "app/figures/token_label.h"
+#include "app/lab/shell/model_step.h"
 #include "app/lab/widgets/status_strip.h"
 
 #include <QMainWindow>
 #include <QStatusBar>
+#include <QUndoStack>
+
+#include <utility>
 
 namespace attn {
 namespace {
@@ -35,6 +39,40 @@ void Notices::succeed(const QString& text) { message_->present(Banner::Kind::Suc
 
 void Notices::offer(const QString& text, const QList<Banner::Choice>& choices) {
     message_->present(Banner::Kind::Offer, text, choices);
+}
+
+void Notices::offerOfStep(const QString& text, const QUndoStack& stack, int before) {
+    offer(text);
+    disconnect(ofStep_);
+    struct Followed {
+        const QUndoCommand* own = nullptr; // which opened it; null: it was open already
+        int first = -1;                    // index of the first step after it; negative: not yet known
+        bool isTakenBack = false;
+    };
+    const auto opensAt = [&stack](int at) { return dynamic_cast<const ModelStep*>(stack.command(at)) != nullptr; };
+    const auto look = [=, &stack](Followed& now, int index) {
+        if (now.first >= 0 || index <= before) return;
+        if (opensAt(before)) now.own = stack.command(before);
+        now.first = now.own ? before + 1 : before;
+    };
+    Followed start;
+    look(start, stack.index());
+    ofStep_ = connect(&stack, &QUndoStack::indexChanged, this, [=, this, &stack, now = start](int index) mutable {
+        look(now, index);
+        if (now.own && stack.command(before) != now.own) { // other steps have replaced it
+            disconnect(ofStep_);
+            return;
+        }
+        const int first = now.first < 0 ? before : now.first;
+        bool isThere = index >= first;
+        for (int at = first; at < index; ++at) isThere = isThere && !opensAt(at);
+        if (!isThere && message_->isVisible() && message_->text() == text) {
+            now.isTakenBack = true;
+            message_->withdraw(text);
+        } else if (isThere && std::exchange(now.isTakenBack, false) && !message_->isVisible()) {
+            offer(text);
+        }
+    });
 }
 
 void Notices::showWork(const QString& what, std::function<bool()> isRunning) {

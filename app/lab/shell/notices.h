@@ -8,6 +8,8 @@
 
 #include <functional>
 
+class QUndoStack;
+
 namespace attn {
 
 class StatusStrip;
@@ -24,6 +26,9 @@ public:
     void fail(const Failure& failure, bool isOfModel = false);
     void succeed(const QString& text);
     void offer(const QString& text, const QList<Banner::Choice>& choices = {});
+    /// An offer about what is open: it goes when undo takes back the step that opened it or another model is opened,
+    /// and comes back with redo. @param before index of the stack before that step, which may still be to come
+    void offerOfStep(const QString& text, const QUndoStack& stack, int before);
     /// The place of offers and successes.
     Banner& message() { return *message_; }
     BannerStack& banners() { return *banners_; }
@@ -43,6 +48,7 @@ private:
     BannerStack* banners_;
     Banner *failure_, *message_;
     bool isOfModel_ = false; ///< the failure in the banner
+    QMetaObject::Connection ofStep_;
 };
 
 } // namespace attn

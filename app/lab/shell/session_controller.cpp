@@ -101,6 +101,7 @@ void SessionController::restore(SessionDocument document, const QString& step) {
 void SessionController::openDocument(SessionDocument document) {
     instead_.clear();
     leavesStart_ = tellsRefused_ = true;
+    stepsBefore_ = bench_.undoStack().index();
     restore(std::move(document));
 }
 
@@ -198,9 +199,10 @@ void SessionController::tellRefused(const SessionDocument& document) {
     for (const auto& [id, panel] : panels_.panels())
         all << refused(id, document.view.value(id).toObject(), panel->saveView());
     if (all.isEmpty()) return;
-    parts_.notices.offer(tr("The session asks for what this model or this program does not have: "
-                            "%1. The rest was opened.")
-                             .arg(shownText(all.join(QStringLiteral(", ")).toStdString())));
+    parts_.notices.offerOfStep(tr("The session asks for what this model or this program does not have: "
+                                  "%1. The rest was opened.")
+                                   .arg(shownText(all.join(QStringLiteral(", ")).toStdString())),
+                               bench_.undoStack(), stepsBefore_);
 }
 
 SessionDocument SessionController::document() const {

@@ -83,6 +83,7 @@ private:
     QString returningTo_;                      ///< model of a step of undo or a session, not open yet; empty: none
     QString waitingPicture_;                   ///< empty: none
     bool tellsRefused_ = false;                ///< of the session that is opened, what it asks for in vain
+    int stepsBefore_ = 0;                      ///< index of the undo stack before that session was opened
     bool leavesStart_ = false;                 ///< what is being opened was asked for on the start page
 };
 

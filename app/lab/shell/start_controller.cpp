@@ -10,6 +10,7 @@
 #include "app/lab/shell/session_controller.h"
 
 #include <QSettings>
+#include <QUndoStack>
 
 #include <utility>
 
@@ -54,7 +55,10 @@ void StartController::enter(const char* workspace, const char* level) {
 }
 
 void StartController::take(StartPanel::Tour tour) {
-    const auto say = [this](const QString& text) { parts_.notices.offer(text); };
+    const QUndoStack& steps = parts_.bench.undoStack();
+    const auto say = [this, &steps, before = steps.index()](const QString& text) {
+        parts_.notices.offerOfStep(text, steps, before);
+    };
     switch (tour) {
     case StartPanel::Tour::Write:
         enter("write", "all");

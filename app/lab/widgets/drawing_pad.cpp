@@ -1,5 +1,6 @@
 #include "app/lab/widgets/drawing_pad.h"
 
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QComboBox>
@@ -156,7 +157,7 @@ DrawingPad::DrawingPad(const Options& options, QWidget* parent) : QDialog(parent
     if (!options.first.isNull()) canvas->setDrawing(options.first);
     canvas->setPenColour(ink);
     auto* width =
-        named(new QSpinBox, "penWidth", tr("Pen width"), tr("The width of the pen, in pixels of the drawing"));
+        named(new WholeBox, "penWidth", tr("Pen width"), tr("The width of the pen, in pixels of the drawing"));
     width->setRange(2, 64);
     connect(width, &QSpinBox::valueChanged, canvas, &DrawingCanvas::setPenWidth);
     width->setValue(20); // of 256: like the strokes of the digits that models are trained on

@@ -1,6 +1,7 @@
 #include "app/lab/widgets/mask_painter.h"
 
 #include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/catalogue.h"
 #include "engine/attention/mask/catalogue.h"
@@ -105,7 +106,7 @@ MaskPainter::MaskPainter(QWidget* parent) : QWidget(parent) {
     symmetric_ = helped(new QCheckBox(tr("Symmetric")), "paintSymmetric",
                         tr("Paint each cell on both sides of the diagonal: if A sees B, then B sees A"));
     const auto spin = [&](const char* name, const QString& text, const QString& help, int first, int last, int value) {
-        auto* box = named(new QSpinBox, name, text, help);
+        auto* box = named(new WholeBox, name, text, help);
         box->setRange(first, last);
         box->setValue(value);
         tools->addWidget(labelFor(box, text));

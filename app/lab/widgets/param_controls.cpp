@@ -1,6 +1,7 @@
 #include "app/lab/widgets/param_controls.h"
 
 #include "app/lab/widgets/engine_text.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/real_box.h"
 #include "app/lab/widgets/widget_makers.h"
 
@@ -57,7 +58,7 @@ ParamControls::ParamControls(std::span<const Param> params, QWidget* parent) : Q
             if (param.kind == Param::Kind::Real) {
                 made.number = new RealBox(decimalsFor(param), this);
             } else {
-                made.number = new QDoubleSpinBox(this);
+                made.number = new RangedBox<QDoubleSpinBox>(this);
                 made.number->setDecimals(0);
             }
             made.number->setRange(param.minimum, param.maximum);

@@ -10,7 +10,7 @@ constexpr int kKeptDecimals = 30; ///< the precision to which QDoubleSpinBox rou
 
 } // namespace
 
-RealBox::RealBox(int decimals, QWidget* parent) : QDoubleSpinBox(parent), shownDecimals_(decimals) {
+RealBox::RealBox(int decimals, QWidget* parent) : RangedBox(parent), shownDecimals_(decimals) {
     setDecimals(kKeptDecimals);
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <QDoubleSpinBox>
+#include "app/lab/widgets/ranged_box.h"
 
 namespace attn {
 
 /// A box for a number of any size. It keeps all digits of its value and shows as few as identify it: "0.003",
 /// "5.9e-05". It reads both notations.
-class RealBox : public QDoubleSpinBox {
+class RealBox : public RangedBox<QDoubleSpinBox> {
 public:
     /// @param decimals at least shown if they express the number exactly, as in a column of numbers: "1.00"; 0: as few
     /// as possible

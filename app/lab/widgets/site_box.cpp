@@ -29,7 +29,7 @@ int SiteBox::indexOf(const QString& text) const {
 int SiteBox::valueFromText(const QString& text) const { return indexOf(text); }
 
 QValidator::State SiteBox::validate(QString& text, int& position) const {
-    if (names_.empty()) return QSpinBox::validate(text, position);
+    if (names_.empty()) return WholeBox::validate(text, position);
     return indexOf(text) >= 0 ? QValidator::Acceptable : QValidator::Intermediate;
 }
 

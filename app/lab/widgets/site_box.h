@@ -1,17 +1,17 @@
 #pragma once
 
-#include <QSpinBox>
+#include "app/lab/widgets/ranged_box.h"
 
 #include <vector>
 
 namespace attn {
 
 /// Chooses a site of a model: a number, or a name if layer numbers are ambiguous.
-class SiteBox : public QSpinBox {
+class SiteBox : public WholeBox {
     Q_OBJECT
 
 public:
-    using QSpinBox::QSpinBox;
+    using WholeBox::WholeBox;
 
     /// @param names one per site; empty: numbers
     void setNames(std::vector<QString> names);

@@ -1,0 +1,373 @@
+#include "engine/data/labelled_rows.h"
+
+#include "engine/core/nearest_names.h"
+#include "engine/core/quoting.h"
+#include "engine/data/text_parts.h"
+#include "engine/io/json_file.h"
+#include "engine/io/refuse_file.h"
+#include "engine/system/folder.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Names = std::vector<std::string>;
+
+// Names of columns in data sets of Hugging Face, Kaggle and GLUE, the first that is there counts.
+const Names kTexts{"text",         "sentence", "sentence1", "text_a",   "question1", "premise", "question",
+                   "comment_text", "comment",  "content",   "document", "review",    "input"};
+const Names kSeconds{"second", "sentence2", "text_b", "text_pair", "question2", "hypothesis", "passage", "context"};
+const Names kPictures{"file_name", "filename", "file", "path", "image", "picture"};
+const Names kLabels{"labels",    "label",  "classes", "class", "categories", "category",
+                    "sentiment", "target", "tags",    "tag",   "score",      "similarity"};
+
+std::string_view trimmed(std::string_view text) {
+    const size_t begin = text.find_first_not_of(" \t\r\n");
+    return begin == std::string_view::npos ? std::string_view()
+                                           : text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+std::optional<double> numberIn(std::string_view text) {
+    text = trimmed(text);
+    if (text.starts_with('+')) text.remove_prefix(1);
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() && std::isfinite(number) ? std::optional(number)
+                                                                                             : std::nullopt;
+}
+
+/// A line of a table: its number, and its values by the names of their columns.
+struct Record {
+    size_t line = 0;
+    std::map<std::string, json> values{};
+
+    /// The value of the first of these columns that is there; null if none is.
+    const json* find(const Names& names) const {
+        for (const std::string& name : names)
+            if (const auto found = values.find(name); found != values.end()) return &found->second;
+        return nullptr;
+    }
+};
+
+class Reader {
+public:
+    Reader(fs::path path, const Names& labels, LabelKind kind, bool ofPictures)
+        : path_(std::move(path)), labels_(labels), kind_(kind), ofPictures_(ofPictures) {
+        for (size_t label = 0; label < labels.size(); ++label) places_.emplace(labels[label], label);
+    }
+
+    std::vector<LabelledRow> read() const {
+        const std::string text = withPlainLines(readPersonsFile(path_));
+        requireUtf8(text, path_);
+        const std::string ending = lowerCase(path_.extension().string());
+        const std::vector<Record> records = ending == ".json" || ending == ".jsonl" || ending == ".ndjson"
+                                                ? jsonRecords(text)
+                                                : tableRecords(text, ending == ".csv");
+        std::vector<LabelledRow> rows;
+        for (const Record& record : records) rows.push_back(rowOf(record));
+        if (rows.empty()) refuseFile(path_, "the file has no examples", "choose a file with some examples");
+        return rows;
+    }
+
+    /// The targets of a label's name.
+    std::vector<double> targetsOf(const std::string& label, size_t line) const {
+        return classTargets(json(label), line);
+    }
+
+private:
+    [[noreturn]] void refuse(size_t line, const std::string& what, const std::string& hint) const {
+        refuseFile(path_, fmt::format("line {} {}", line, what), hint);
+    }
+
+    /// The name of a column as find() looks for it. Names of labels stay as they are.
+    std::string columnName(std::string_view name) const {
+        name = trimmed(name);
+        const std::string lower = lowerCase(name);
+        const auto isIn = [&](const Names& names) { return std::ranges::find(names, lower) != names.end(); };
+        const bool isKnown = isIn(kTexts) || isIn(kSeconds) || isIn(kPictures) || isIn(kLabels);
+        return isKnown && !places_.contains(std::string(name)) ? lower : std::string(name);
+    }
+
+    std::vector<Record> jsonRecords(std::string_view text) const {
+        std::vector<Record> records;
+        const auto add = [&](const json& object, size_t line) {
+            if (!object.is_object())
+                refuse(line, "is not a JSON object",
+                       "write for example {\"text\": \"a fine day\", \"labels\": [\"good\"]}");
+            Record record{.line = line};
+            for (const auto& [name, value] : object.items()) record.values.emplace(columnName(name), value);
+            records.push_back(std::move(record));
+        };
+        if (trimmed(text.substr(0, 64)).starts_with('[')) {
+            for (const json& each : parseJson(text, path_.string())) add(each, records.size() + 1);
+            return records;
+        }
+        for (size_t line = 1; !text.empty(); ++line) {
+            const size_t end = std::min(text.find('\n'), text.size());
+            const std::string_view object = trimmed(text.substr(0, end));
+            if (!object.empty()) add(parseJson(object, fmt::format("{}, line {}", path_.string(), line)), line);
+            text.remove_prefix(std::min(end + 1, text.size()));
+        }
+        return records;
+    }
+
+    /// Takes the cells of the next line from a text. @param line of the text, which counts on
+    /// @source RFC 4180: quotes stand around cells with separators, lines or quotes, which are doubled
+    Names nextCells(std::string_view& text, char separator, bool hasQuotes, size_t& line) const {
+        Names cells(1);
+        const size_t first = line++;
+        size_t at = 0;
+        for (bool isQuoted = false; at < text.size(); ++at) {
+            const char c = text[at];
+            if (c == '\n') {
+                if (!isQuoted) break;
+                ++line;
+            }
+            if (hasQuotes && c == '"' && (isQuoted || cells.back().empty())) {
+                if (isQuoted && at + 1 < text.size() && text[at + 1] == '"')
+                    cells.back() += text[++at];
+                else
+                    isQuoted = !isQuoted;
+                if (isQuoted && at + 1 == text.size()) refuse(first, "has a quote without an end", "add the quote");
+            } else if (c == separator && !isQuoted) {
+                cells.emplace_back();
+            } else {
+                cells.back() += c;
+                if (isQuoted && at + 1 == text.size()) refuse(first, "has a quote without an end", "add the quote");
+            }
+        }
+        text.remove_prefix(std::min(at + 1, text.size()));
+        return cells;
+    }
+
+    std::vector<Record> tableRecords(std::string_view text, bool isCsv) const {
+        const std::string_view head = text.substr(0, text.find('\n'));
+        const char separator = !isCsv ? '\t'
+                               : head.find(',') == std::string_view::npos && head.find(';') != std::string_view::npos
+                                   ? ';'
+                                   : ',';
+        size_t line = 1;
+        std::string_view rest = text;
+        Names columns = nextCells(rest, separator, isCsv, line);
+        for (std::string& column : columns) column = columnName(column);
+        const Names& subjects = ofPictures_ ? kPictures : kTexts;
+        const bool isNamed = columns.size() > 1 && std::ranges::any_of(columns, [&](const std::string& column) {
+                                 return std::ranges::find(subjects, column) != subjects.end();
+                             });
+        if (!isNamed) {
+            columns = {kLabels.front(), subjects.front(), kSeconds.front()};
+            rest = text;
+            line = 1;
+        }
+        std::vector<Record> records;
+        while (!rest.empty()) {
+            const size_t number = line;
+            Names cells = nextCells(rest, separator, isCsv, line);
+            if (cells.size() == 1 && trimmed(cells.front()).empty()) continue;
+            if (isNamed ? cells.size() != columns.size() : cells.size() < 2)
+                refuse(number,
+                       isNamed ? fmt::format("has {} cells and the first line names {} columns", cells.size(),
+                                             columns.size())
+                               : fmt::format("is not labels, a {} and a {}", isCsv ? "comma" : "tab",
+                                             ofPictures_ ? "picture" : "text"),
+                       isNamed ? "write a cell for each column"
+                               : "write one example a line, or the names of columns first, such as labels and text");
+            Record record{.line = number};
+            for (size_t i = 0; i < std::min(cells.size(), columns.size()); ++i)
+                record.values.emplace(columns[i], std::move(cells[i]));
+            records.push_back(std::move(record));
+        }
+        return records;
+    }
+
+    LabelledRow rowOf(const Record& record) const {
+        LabelledRow row;
+        const json* const subject = record.find(ofPictures_ ? kPictures : kTexts);
+        const bool isThere =
+            subject && subject->is_string() && !trimmed(subject->get_ref<const std::string&>()).empty();
+        if (!isThere)
+            refuse(record.line, ofPictures_ ? "names no picture" : "has no text",
+                   ofPictures_ ? "name the column of the pictures file_name" : "name the column of the texts text");
+        const std::string& given = subject->get_ref<const std::string&>();
+        if (ofPictures_) {
+            const fs::path inside = fs::path(given).lexically_normal();
+            if (inside.is_absolute() || inside.string().starts_with(".."))
+                refuse(record.line, fmt::format("names {}, which lies outside of the table's folder", inQuotes(given)),
+                       "put the pictures into the folder of the table");
+            row.picture = path_.parent_path() / inside;
+        } else {
+            row.text = given;
+            if (const json* second = record.find(kSeconds); second && second->is_string()) row.second = *second;
+        }
+        row.targets = targetsOf(record);
+        if (kind_ == LabelKind::One && std::ranges::count(row.targets, 1.0) != 1)
+            refuse(
+                record.line,
+                fmt::format("has {} labels, and the model says one of several", std::ranges::count(row.targets, 1.0)),
+                "give each example one label, or choose a model of several labels");
+        return row;
+    }
+
+    std::vector<double> targetsOf(const Record& record) const {
+        const json* const value = record.find(kLabels);
+        const auto missing =
+            std::ranges::find_if(labels_, [&](const std::string& label) { return !record.values.contains(label); });
+        if (missing != labels_.end() || labels_.empty()) {
+            if (!value)
+                refuse(record.line,
+                       fmt::format("has no labels, and no column {}", inQuotes(labels_.empty() ? "" : *missing)),
+                       "name a column labels, or have a column for each label of the model");
+            return kind_ == LabelKind::Number ? numbers(*value, record.line) : classTargets(*value, record.line);
+        }
+        std::vector<double> targets;
+        for (const std::string& label : labels_) {
+            const json& cell = record.values.at(label);
+            const auto number = kind_ == LabelKind::Number ? numberOf(cell) : presence(cell);
+            if (!number)
+                refuse(record.line, fmt::format("says {} for {}", shownJson(cell), inQuotes(label)),
+                       kind_ == LabelKind::Number ? "write a number" : "write 1 or 0");
+            targets.push_back(*number);
+        }
+        return targets;
+    }
+
+    static std::optional<double> numberOf(const json& value) {
+        if (value.is_string()) return numberIn(value.get_ref<const std::string&>());
+        return value.is_number() && std::isfinite(value.get<double>()) ? std::optional(value.get<double>())
+                                                                       : std::nullopt;
+    }
+
+    /// 1 or 0 of 1, true or yes, or of 0, false, no or nothing.
+    static std::optional<double> presence(const json& value) {
+        if (value.is_null()) return 0;
+        if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+        if (value.is_string()) {
+            const std::string word = lowerCase(trimmed(value.get_ref<const std::string&>()));
+            if (word == "true" || word == "yes") return 1;
+            if (word == "false" || word == "no" || word.empty()) return 0;
+        }
+        const auto number = numberOf(value);
+        return number == 0.0 || number == 1.0 ? number : std::nullopt;
+    }
+
+    /// The parts of a cell, of which there may be several.
+    json partsOf(const json& value, size_t line) const {
+        if (!value.is_string())
+            return value.is_null() ? json::array() : value.is_array() ? value : json::array({value});
+        const std::string_view text = trimmed(value.get_ref<const std::string&>());
+        if (text.starts_with('[')) return parseJson(text, fmt::format("{}, line {}", path_.string(), line));
+        json parts = json::array();
+        if (places_.contains(std::string(text))) return {std::string(text)};
+        constexpr std::string_view kSeparators = "|;,";
+        const auto used =
+            std::ranges::find_if(kSeparators, [&](char c) { return text.find(c) != std::string_view::npos; });
+        for (size_t begin = 0; begin <= text.size();) {
+            const size_t end = used == kSeparators.end() ? text.size() : std::min(text.find(*used, begin), text.size());
+            if (const auto part = trimmed(text.substr(begin, end - begin)); !part.empty()) parts.push_back(part);
+            begin = end + 1;
+        }
+        return parts;
+    }
+
+    std::vector<double> numbers(const json& value, size_t line) const {
+        std::vector<double> result;
+        for (const json& part : partsOf(value, line)) {
+            const auto number = numberOf(part);
+            if (!number)
+                refuse(line, fmt::format("says {} where the model says a number", shownJson(part)), "write a number");
+            result.push_back(*number);
+        }
+        if (result.size() != labels_.size())
+            refuse(line, fmt::format("has {} numbers, and the model says {}", result.size(), labels_.size()),
+                   "write a number for each output of the model");
+        return result;
+    }
+
+    std::vector<double> classTargets(const json& value, size_t line) const {
+        const json parts = partsOf(value, line);
+        const auto isFlag = [](const json& part) {
+            return part.is_boolean() || (part.is_number() && (part == 0 || part == 1));
+        };
+        const auto isExact = [](const json& part) { return !part.is_number_integer(); }; // 1.0 is no index
+        if (parts.size() == labels_.size() && std::ranges::all_of(parts, isFlag)) {
+            if (parts.size() == 2 && parts[0] != parts[1] && std::ranges::none_of(parts, isExact))
+                refuse(line, fmt::format("says {}, which may be two labels or one flag for each", shownJson(parts)),
+                       "write the names of the labels, or 1.0 and 0.0 for flags");
+            std::vector<double> flags;
+            for (const json& part : parts) flags.push_back(*presence(part));
+            return flags;
+        }
+        if (labels_.size() == 1 && parts.size() == 1 &&
+            !places_.contains(parts[0].is_string() ? parts[0].get<std::string>() : ""))
+            if (const auto flag = presence(parts[0])) return {*flag};
+        std::vector<double> targets(labels_.size(), 0.0);
+        for (const json& part : parts) targets[placeOf(part, line)] = 1;
+        return targets;
+    }
+
+    size_t placeOf(const json& part, size_t line) const {
+        if (part.is_string())
+            if (const auto found = places_.find(part.get_ref<const std::string&>()); found != places_.end())
+                return found->second;
+        const auto number = numberOf(part);
+        if (number && *number >= 0 && *number < static_cast<double>(labels_.size()) && *number == std::floor(*number))
+            return static_cast<size_t>(*number);
+        const std::string name = part.is_string() ? part.get<std::string>() : part.dump();
+        refuse(line, fmt::format("has the label {}, which the model does not know", inQuotes(name)),
+               fmt::format(
+                   "write one of its {} labels, such as {}", labels_.size(),
+                   joined(nearestNames(name, labels_, 3), [](const std::string& label) { return inQuotes(label); })));
+    }
+
+    fs::path path_;
+    const Names& labels_;
+    LabelKind kind_;
+    bool ofPictures_;
+    std::map<std::string, size_t> places_;
+};
+
+/// The files or the folders in a folder, in order.
+std::vector<fs::path> entries(const fs::path& folder, bool folders) {
+    std::error_code error, ignored;
+    std::vector<fs::path> found = entriesOf(folder, error);
+    if (error) refuseFile(folder, fmt::format("cannot be read: {}", error.message()), "check its permissions");
+    std::erase_if(found, [&](const fs::path& entry) {
+        return fs::is_directory(entry, ignored) != folders || entry.filename().string().starts_with(".");
+    });
+    std::ranges::sort(found);
+    return found;
+}
+
+} // namespace
+
+std::vector<LabelledRow> readLabelledRows(const fs::path& path, const Names& labels, LabelKind kind, bool ofPictures) {
+    std::error_code error;
+    if (!ofPictures || !fs::is_directory(path, error)) return Reader(path, labels, kind, ofPictures).read();
+    for (const char* name : {"metadata.csv", "metadata.jsonl", "metadata.tsv"})
+        if (fs::exists(path / name, error)) return Reader(path / name, labels, kind, true).read();
+    std::vector<LabelledRow> rows;
+    if (kind != LabelKind::Number)
+        for (const fs::path& folder : entries(path, true)) {
+            const std::vector<double> targets =
+                Reader(folder, labels, kind, true).targetsOf(folder.filename().string(), rows.size() + 1);
+            for (const fs::path& file : entries(folder, false)) rows.push_back({.picture = file, .targets = targets});
+        }
+    if (rows.empty())
+        refuseFile(path, "holds neither metadata.csv nor a folder of pictures for each label",
+                   "write metadata.csv with the columns file_name and labels");
+    return rows;
+}
+
+} // namespace attn

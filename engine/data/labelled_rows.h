@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// A text, a pair of texts or a picture of a person's file, and what a classifier should say of it.
+struct LabelledRow {
+    std::string text{}, second{};
+    std::filesystem::path picture{};
+    std::vector<double> targets{}; ///< one for each label: 1 if it has this label, else 0; of a regression the number
+};
+
+/// What the labels of a file may be.
+enum class LabelKind : unsigned char {
+    One,     ///< one of several
+    Several, ///< any number of them, also none
+    Number   ///< a number for each
+};
+
+/// Reads a table of texts or of pictures with their labels. CSV (.csv) has commas or semicolons and quotes, JSON has an
+/// object on each line or a list of them (.jsonl, .ndjson, .json), any other file has tabs. The first line names the
+/// columns: a text ("text", "sentence" ...) and maybe a second one, or a picture ("image", "file_name" ...) in the
+/// folder of the table, and
+/// - "labels" or "label": names or numbers from 0 on, several with | ; or , between them; in JSON also a list of them,
+///   or a list with one true, false, 1.0 or 0.0 for each label; or
+/// - a column for each label, with 1 or 0.
+/// Without column names a line is labels, a text, and maybe a second text. Of pictures, a folder is the table in it
+/// (metadata.csv, .jsonl or .tsv), or holds a folder for each label.
+/// @param labels of the model, in its order  @throws Error naming the file, the line and the remedy
+std::vector<LabelledRow> readLabelledRows(const std::filesystem::path& path, const std::vector<std::string>& labels,
+                                          LabelKind kind, bool ofPictures);
+
+} // namespace attn

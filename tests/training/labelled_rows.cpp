@@ -1,0 +1,113 @@
+#include "engine/data/labelled_rows.h"
+#include "tests/io/files.h"
+#include "tests/support/catch.h"
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+const std::vector<std::string> kMoods{"good", "bad", "calm"};
+using Targets = std::vector<std::vector<double>>;
+
+Targets targetsOf(const std::vector<LabelledRow>& rows) {
+    Targets targets;
+    for (const LabelledRow& row : rows) targets.push_back(row.targets);
+    return targets;
+}
+
+Targets read(const std::string& name, const std::string& text, LabelKind kind = LabelKind::Several,
+             const std::vector<std::string>& labels = kMoods) {
+    const TemporaryFolder folder;
+    writeFile(folder / name, text);
+    return targetsOf(readLabelledRows(folder / name, labels, kind, false));
+}
+
+} // namespace
+
+TEST_CASE("labelled rows: every form of a table says the same labels", "[data]") {
+    const Targets expected{{1, 0, 1}, {0, 1, 0}, {0, 0, 0}};
+    const auto [name, text] = GENERATE(
+        std::pair{"a.csv", "text,labels\n\"a fine, quiet day\",good|calm\nrain,bad\nso,\n"},
+        std::pair{"a.csv", "id;Labels;Text\n1;good, calm;fine\n2;bad;rain\n3;;so\n"},
+        std::pair{"a.csv", "good,bad,calm,text\n1,0,1,\"a \"\"fine\"\"\nday\"\n0,1,0,rain\n0,0,0,so\n"},
+        std::pair{"a.csv", "text,labels\nfine,\"[0, 2]\"\nrain,1\nso,[]\n"},
+        std::pair{"a.tsv", "good;calm\t\"fine\nbad\train\n\tso\n"},
+        std::pair{"a.txt", "sentence1\tsentence2\tlabels\nfine\tday\t0|2\r\nrain\tday\tbad\r\n\r\nso\tso\t\r\n"},
+        std::pair{"a.jsonl", R"({"text": "fine", "labels": ["good", "calm"]}
+{"text": "rain", "labels": "bad"}
+
+{"text": "so", "labels": []})"},
+        std::pair{"a.jsonl", R"({"text": "fine", "labels": [0, 2]}
+{"text": "rain", "label": 1}
+{"text": "so", "label": null})"},
+        std::pair{"a.json", R"([{"text": "fine", "labels": [1.0, 0.0, 1.0]}, {"text": "rain", "labels": [0, 1, 0]},
+                               {"text": "so", "labels": [false, false, false]}])"},
+        std::pair{"a.jsonl", R"({"text": "fine", "good": true, "bad": 0, "calm": 1}
+{"text": "rain", "good": false, "bad": 1, "calm": 0}
+{"text": "so", "good": 0, "bad": 0, "calm": 0})"});
+    CAPTURE(text);
+    CHECK(read(name, text) == expected);
+}
+
+TEST_CASE("labelled rows: quotes hold separators, lines and quotes, and a pair has two texts", "[data]") {
+    const TemporaryFolder folder;
+    writeFile(folder / "a.csv", "text,second,label\n\"a, \"\"b\"\"\nc\",d,bad\n");
+    const auto rows = readLabelledRows(folder / "a.csv", kMoods, LabelKind::One, false);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].text == "a, \"b\"\nc");
+    CHECK(rows[0].second == "d");
+}
+
+TEST_CASE("labelled rows: a regression reads numbers, and one label is there or not", "[data]") {
+    CHECK(read("a.csv", "sentence1,sentence2,score\na,b,4.25\nc,d,-1\n", LabelKind::Number, {"LABEL_0"}) ==
+          Targets{{4.25}, {-1}});
+    CHECK(read("a.jsonl", "{\"text\": \"a\", \"label\": [1, 2.5]}", LabelKind::Number, {"x", "y"}) ==
+          Targets{{1, 2.5}});
+    CHECK(read("a.tsv", "1\ta\n0\tb\n", LabelKind::Several, {"toxic"}) == Targets{{1}, {0}});
+    CHECK(read("a.tsv", "toxic\ta\n\tb\n", LabelKind::Several, {"toxic"}) == Targets{{1}, {0}});
+}
+
+TEST_CASE("labelled rows: pictures lie in the table's folder, or in one for each label", "[data]") {
+    const TemporaryFolder folder;
+    writeFile(folder / "metadata.csv", "file_name,labels\nin/a.png,good|bad\n");
+    const auto rows = readLabelledRows(folder.path(), kMoods, LabelKind::Several, true);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].picture == folder.path() / "in/a.png");
+    CHECK(rows[0].targets == std::vector<double>{1, 1, 0});
+    writeFile(folder / "metadata.csv", "file_name,labels\n../a.png,good\n");
+    CHECK_THROWS_WITH(readLabelledRows(folder.path(), kMoods, LabelKind::Several, true),
+                      CONTAINS("lies outside of the table's folder"));
+    fs::remove(folder / "metadata.csv");
+    CHECK_THROWS_WITH(readLabelledRows(folder.path(), kMoods, LabelKind::One, true), CONTAINS("neither metadata.csv"));
+    for (const char* label : {"bad", "calm"}) {
+        fs::create_directory(folder / label);
+        writeFile(folder / (std::string(label) + "/1.png"), "");
+    }
+    CHECK(targetsOf(readLabelledRows(folder.path(), kMoods, LabelKind::One, true)) == Targets{{0, 1, 0}, {0, 0, 1}});
+}
+
+TEST_CASE("labelled rows: what does not fit names the line and the remedy", "[data]") {
+    struct Case {
+        const char *name, *text, *says;
+    };
+    const auto each = GENERATE(Case{"a.csv", "text,labels\na,god\n", "line 2 has the label \"god\""},
+                               Case{"a.csv", "text,labels\na,god\n", "such as \"good\""},
+                               Case{"a.csv", "text,labels\na,5\n", "line 2 has the label"},
+                               Case{"a.csv", "text,labels\na,good,b\n", "has 3 cells and the first line names 2"},
+                               Case{"a.csv", "text,labels\n\"a,good\n", "a quote without an end"},
+                               Case{"a.csv", "text,good,bad\na,1,0\n", "no column \"calm\""},
+                               Case{"a.csv", "text,good,bad,calm\na,1,0.5,0\n", "says \"0.5\" for \"bad\""},
+                               Case{"a.csv", "text,labels\n,good\n", "has no text"},
+                               Case{"a.csv", "text,labels\n", "the file has no examples"},
+                               Case{"a.tsv", "only a text\n", "is not labels, a tab and a text"},
+                               Case{"a.jsonl", "{\"text\": 3, \"labels\": []}", "has no text"},
+                               Case{"a.jsonl", "7", "is not a JSON object"});
+    CAPTURE(each.text);
+    CHECK_THROWS_WITH(read(each.name, each.text), CONTAINS(each.says));
+    CHECK_THROWS_WITH(read("a.csv", "text,labels\na,good|bad\n", LabelKind::One),
+                      CONTAINS("has 2 labels, and the model says one of several"));
+    CHECK_THROWS_WITH(read("a.csv", "text,score\na,high\n", LabelKind::Number, {"x"}), CONTAINS("write a number"));
+    CHECK_THROWS_WITH(read("a.jsonl", "{\"text\": \"a\", \"labels\": [0, 1]}", LabelKind::Several, {"x", "y"}),
+                      CONTAINS("may be two labels or one flag for each"));
+}
