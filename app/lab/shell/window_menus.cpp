@@ -448,7 +448,7 @@ void WindowMenus::update() {
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
     const QStringList useless = bench_.snapshot() ? panels_.useless(*bench_.snapshot()) : QStringList();
-    for (const QString& id : panels_.textPanels()) {
+    for (const QString& id : panels_.choosy()) {
         enableUnlessLocked(actions_.at("panel." + id), !useless.contains(id));
         panels_.dock(id).toggleViewAction()->setEnabled(!useless.contains(id));
     }
