@@ -71,15 +71,11 @@ void TextAttention::choose(const HeadChoice& choice) {
 }
 
 void TextAttention::setAggregate(HeadAggregate aggregate) {
-    AttentionLook next = look_;
-    next.aggregate = aggregate;
-    change(next, tr("combining heads"));
+    set(&AttentionLook::aggregate, aggregate, tr("combining heads"));
 }
 
 void TextAttention::setColours(ColourMapId colours) {
-    AttentionLook next = look_;
-    next.colours = colours;
-    change(next, tr("changing the colour map"));
+    set(&AttentionLook::colours, colours, tr("changing the colour map"));
 }
 
 void TextAttention::setLevel(AttentionLevel level) {
@@ -92,9 +88,7 @@ void TextAttention::setLevel(AttentionLevel level) {
 
 void TextAttention::setPicture(AttentionPicture picture) {
     if (level() == AttentionLevel::AllHeads) setLevel(AttentionLevel::OneHead); // also for the same picture
-    AttentionLook next = look_;
-    next.picture = picture;
-    change(next, tr("choosing a view"));
+    set(&AttentionLook::picture, picture, tr("choosing a view"));
 }
 
 QWidget* TextAttention::pictureOfHead() const {

@@ -4,6 +4,9 @@
 #include "app/lab/panels/attention_page.h"
 #include "engine/models/written_picture.h"
 
+#include <type_traits>
+#include <utility>
+
 class QButtonGroup;
 class QCheckBox;
 class QComboBox;
@@ -66,6 +69,11 @@ private:
     void connectWritten();
     /// Changes the look as one step of undo.
     void change(AttentionLook next, const QString& text);
+    template <class T> void set(T AttentionLook::*part, const std::type_identity_t<T>& value, const QString& text) {
+        AttentionLook next = look_;
+        next.*part = value;
+        change(std::move(next), text);
+    }
     void apply(const AttentionLook& next);
     void want();               ///< the views that it shows
     HeadChoice choice() const; ///< the selected head, or the aggregate that is shown in its place

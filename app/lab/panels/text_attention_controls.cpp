@@ -168,11 +168,8 @@ void TextAttention::makeSwitch() {
     connect(switch_, &QButtonGroup::idClicked, this, [this](int id) { setPicture(static_cast<AttentionPicture>(id)); });
     helped(arcsOfLayer_, "attentionArcsOfLayer", tr("Draw the arcs of every head, each in its own colour"));
     arcsOfLayer_->setAccessibleName(arcsOfLayer_->text());
-    connect(arcsOfLayer_, &QCheckBox::toggled, this, [this](bool isOn) {
-        AttentionLook next = look_;
-        next.arcsOfLayer = isOn;
-        change(next, tr("choosing a view"));
-    });
+    connect(arcsOfLayer_, &QCheckBox::toggled, this,
+            [this](bool isOn) { set(&AttentionLook::arcsOfLayer, isOn, tr("choosing a view")); });
 }
 
 void TextAttention::makeSettings() {
@@ -190,20 +187,14 @@ void TextAttention::makeSettings() {
                             Qt::ToolTipRole);
     }
     connect(scale_, &QComboBox::currentIndexChanged, this, [this](int index) {
-        AttentionLook next = look_;
-        next.scale.kind = scaleKinds()[static_cast<size_t>(index)].kind;
-        change(next, tr("changing the scale"));
+        set(&AttentionLook::scale, {scaleKinds()[static_cast<size_t>(index)].kind, look_.scale.hidesFirst},
+            tr("changing the scale"));
     });
     connect(hidesFirst_, &QCheckBox::toggled, this, [this](bool isHidden) {
-        AttentionLook next = look_;
-        next.scale.hidesFirst = isHidden;
-        change(next, tr("hiding the first token"));
+        set(&AttentionLook::scale, {look_.scale.kind, isHidden}, tr("hiding the first token"));
     });
-    connect(wholeWords_, &QCheckBox::toggled, this, [this](bool isWhole) {
-        AttentionLook next = look_;
-        next.wholeWords = isWhole;
-        change(next, tr("showing whole words"));
-    });
+    connect(wholeWords_, &QCheckBox::toggled, this,
+            [this](bool isWhole) { set(&AttentionLook::wholeWords, isWhole, tr("showing whole words")); });
     connect(reset_, &QPushButton::clicked, this, [this] {
         AttentionLook next = look_;
         next.scale = {};
