@@ -31,7 +31,7 @@ PatchOverlayFigure AxisDisplay::overlay(std::vector<float> patches, const LayerL
 }
 
 AxisDisplay inputAxis(const ModelInfo& model, std::vector<QString> tokens, QImage picture) {
-    if (model.inputAxis() == AxisKind::Tokens) return {.names = std::move(tokens), .picture = {}};
+    if (model.inputAxis() != AxisKind::Patches) return {.names = std::move(tokens), .picture = {}};
     AxisDisplay axis{.names = {},
                      .picture = std::move(picture),
                      .gridRows = static_cast<int>(model.grid.height),

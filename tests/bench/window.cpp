@@ -142,7 +142,7 @@ public:
                       [&] { return bench_.snapshot()->answer != nullptr; }, picture)});
         rest();
         trigger("new");
-        wait([&] { return !bench_.readsPictures() && bench_.snapshot()->sequence; });
+        wait([&] { return bench_.reads(AxisKind::Tokens) && bench_.snapshot()->sequence; });
     }
 
     void keys() {
@@ -268,7 +268,7 @@ public:
         child<QComboBox>("attentionView").setCurrentIndex(1);
         drag(child<QSlider>("attentionDiscard"));
         trigger("new");
-        wait([&] { return !bench_.readsPictures() && bench_.snapshot()->sequence; });
+        wait([&] { return bench_.reads(AxisKind::Tokens) && bench_.snapshot()->sequence; });
     }
 
     /// @pre a run has checkpoints

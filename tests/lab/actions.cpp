@@ -108,7 +108,7 @@ TEST_CASE("lab: every action of the menus is reached by its keys", "[lab]") {
             lab.window().bridge().post(StopCommand{}); // Run has started something that disables Run
             REQUIRE(lab.settle());
             // A picture, from the start page: it writes nothing. After Undo, another model would end Redo.
-            if (lab.snapshot().readsPictures() && action->objectName() != "undo") {
+            if (lab.window().workbench().reads(AxisKind::Patches) && action->objectName() != "undo") {
                 lab.window().session().openModel("builtin:induction", {});
                 REQUIRE(lab.settle());
             }

@@ -50,7 +50,8 @@ TEST_CASE("own pictures: a session opens them where their files are gone", "[lab
         LabWindow again;
         REQUIRE(again.settle());
         open(again);
-        REQUIRE(again.waitFor([&] { return again.window().workbench().readsPictures() && setup(again).given.other; }));
+        REQUIRE(again.waitFor(
+            [&] { return again.window().workbench().reads(AxisKind::Patches) && setup(again).given.other; }));
         REQUIRE(again.waitFor([&] { return setup(again).name == first; }));
         CHECK(*setup(again).given.image == *shown.given.image);
         CHECK(*setup(again).given.other == *shown.given.other);
@@ -125,7 +126,7 @@ TEST_CASE("own pictures: a damaged one in a session is refused with a sentence",
 
 TEST_CASE("own pictures: one draws a picture, and it is kept like one from a file", "[lab][vision]") {
     LabWindow lab("builtin:vit-shapes");
-    REQUIRE(lab.waitFor([&] { return lab.window().workbench().readsPictures() && reads(lab); }));
+    REQUIRE(lab.waitFor([&] { return lab.window().workbench().reads(AxisKind::Patches) && reads(lab); }));
     DrawingCanvas& canvas = canvasOf(lab);
     const auto pixel = [&](int x, int y) { return canvas.drawing().pixelColor(x, y); };
     CHECK(pixel(128, 128) == Qt::black); // as the model's examples are

@@ -138,7 +138,7 @@ private:
 
     void prompt() {
         const ModelInfo& model = *window_.snapshot().model;
-        if (model.readsPictures()) return;
+        if (model.inputAxis() != AxisKind::Tokens) return;
         if (!model.hasTokenizer) {
             std::vector<int> ids;
             const int length = below(2) ? 3 + below(6) : model.contextLength + below(40);

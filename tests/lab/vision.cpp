@@ -112,7 +112,7 @@ TEST_CASE("lab: panels for texts leave the window while a model reads pictures, 
     lab.find<QDockWidget>("dock.beams").close(); // by the user
     lab.showPanel("text");
     lab.window().files().open("builtin:vit-shapes");
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().readsPictures(); }));
+    REQUIRE(lab.waitFor([&] { return lab.window().workbench().reads(AxisKind::Patches); }));
     REQUIRE(lab.settle());
     for (const char* id : {"dock.text", "dock.branches"}) CHECK_FALSE(isShown(id));
     CHECK(lab.waitFor([&] { return !lab.find<QWidget>("attention").visibleRegion().isEmpty(); }));
@@ -123,7 +123,7 @@ TEST_CASE("lab: panels for texts leave the window while a model reads pictures, 
     CHECK(lab.waitFor(
         [&] { return lab.find<QLabel>("pictureModel").text().contains("Training task: Shapes. Finds the shape"); }));
     lab.window().files().open("builtin:induction");
-    REQUIRE(lab.waitFor([&] { return !lab.snapshot().readsPictures(); }));
+    REQUIRE(lab.waitFor([&] { return lab.window().workbench().reads(AxisKind::Tokens); }));
     REQUIRE(lab.settle());
     CHECK(isShown("dock.cell"));
     lab.act("workspace.write");
@@ -262,7 +262,7 @@ TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them
 
 TEST_CASE("lab: a picture keeps its shape: the model sees the square in its middle, and it is said", "[lab][vision]") {
     LabWindow lab("builtin:vit-shapes");
-    REQUIRE(lab.waitFor([&] { return lab.window().workbench().readsPictures() && reads(lab); }));
+    REQUIRE(lab.waitFor([&] { return lab.window().workbench().reads(AxisKind::Patches) && reads(lab); }));
     QImage wide(96, 32, QImage::Format_RGB32);
     wide.fill(Qt::red);
     for (int y = 0; y < 32; ++y)

@@ -30,8 +30,7 @@ TrainingBridge::TrainingBridge(DeviceChoice choice, SessionBridge& views, QObjec
             shownStep = {.run = QString::fromStdString(snapshot->shown->run), .step = snapshot->shown->step};
         if (std::exchange(shownStep_, shownStep) != shownStep) emit shownStepChanged();
         if (!snapshot->shown) return;
-        const bool waits =
-            snapshot->readsPictures() && !snapshot->answer && !snapshot->runFailure; // waits for the picture
+        const bool waits = !snapshot->sequence && !snapshot->answer && !snapshot->runFailure; // for the picture
         if (waits) return;
         if (underway_ && snapshot->shown->weights == underway_) onShown(underway_);
         emit stepShown(QString::fromStdString(snapshot->shown->path));

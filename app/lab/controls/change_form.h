@@ -6,15 +6,13 @@
 #include <QObject>
 #include <QString>
 
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-class QComboBox;
 class QFormLayout;
-class QLayout;
-class QLineEdit;
-class QSpinBox;
 
 namespace attn {
 
@@ -37,14 +35,13 @@ float amountAt(int step, ValueChange::Kind kind);
 int firstAmountStep(ValueChange::Kind kind); ///< initial slider step: all of the value, or twice the direction
 QString amountText(float amount);
 
-class OtherPictureBox;
-
-/// The rows of the form of changes that choose the run whose values replace or steer: that of a text, or of a picture.
+/// The rows of the form of changes that choose the run whose values replace or steer: a run on another input.
 class ChangeSource : public QObject {
     Q_OBJECT
 
 public:
     ChangeSource(QFormLayout& form, Workbench& bench, QWidget* parent);
+    ~ChangeSource() override;
 
     /// Shows the rows that a kind of change needs for the open model.
     void show(ValueChange::Kind kind);
@@ -52,23 +49,20 @@ public:
     void describe(ValueChange& change) const;
     /// Why a change of this kind cannot be added yet; empty: it can.
     QString problem(ValueChange::Kind kind) const;
-    /// The text whose run gives the value; empty: the prompt, or a picture.
+    /// The text whose run gives the value; empty: the prompt, or no text.
     QString text() const;
+
+    class Rows; ///< those for one kind of input
 
 signals:
     void changed();
     void entered(); ///< Return was pressed
 
 private:
-    bool isOther(ValueChange::Kind kind) const; ///< the value comes from the other picture
+    const Rows& rows() const; ///< of the open model's input
 
     Workbench& bench_;
-    QFormLayout& form_;
-    QLayout *textRow_, *pictureRow_;
-    QLineEdit *text_, *contrast_;
-    QSpinBox* token_;
-    OtherPictureBox* other_;
-    QComboBox* source_;
+    std::map<AxisKind, std::unique_ptr<Rows>> rows_;
 };
 
 } // namespace attn

@@ -10,21 +10,22 @@
 #include <QLineEdit>
 #include <QSignalBlocker>
 
-#include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
 namespace attn {
 namespace {
 
-/// The models that come with the program and read pictures, or else texts. Their files are read once.
-const std::vector<BundledModel>& modelsThatRead(bool pictures) {
-    static const auto models = [] {
-        std::array<std::vector<BundledModel>, 2> all;
-        for (const BundledModel& model : bundledModels()) all.at(isVisionModel(model.path) ? 1 : 0).push_back(model);
+/// The models that come with the program and read an input of a kind. Their files are read once.
+const std::vector<BundledModel>& modelsThatRead(AxisKind axis) {
+    static auto models = [] {
+        std::map<AxisKind, std::vector<BundledModel>> all;
+        for (const BundledModel& model : bundledModels())
+            all[isVisionModel(model.path) ? AxisKind::Patches : AxisKind::Tokens].push_back(model);
         return all;
     }();
-    return models.at(pictures ? 1 : 0);
+    return models[axis];
 }
 
 } // namespace
@@ -54,8 +55,8 @@ void ModelBox::list() {
     const QSignalBlocker quiet(this);
     const QString typed = currentText();
     clear();
-    if (!readsPictures_) addItem(tr("induction, from formulas"), QStringLiteral("builtin:induction"));
-    for (const BundledModel& model : modelsThatRead(readsPictures_))
+    if (axis_ == AxisKind::Tokens) addItem(tr("induction, from formulas"), QStringLiteral("builtin:induction"));
+    for (const BundledModel& model : modelsThatRead(axis_))
         addItem(tr("%1, comes with the program").arg(QString::fromStdString(model.title)),
                 QString::fromStdString(model.path));
     if (!runs_.runs().empty()) insertSeparator(count());
@@ -68,13 +69,13 @@ void ModelBox::list() {
 void ModelBox::completeName() {
     const QString typed = currentText().trimmed();
     if (typed == QLatin1String("induction")) return setEditText(QStringLiteral("builtin:induction"));
-    for (const BundledModel& model : modelsThatRead(readsPictures_))
+    for (const BundledModel& model : modelsThatRead(axis_))
         if (QString::fromStdString(model.title).compare(typed, Qt::CaseInsensitive) == 0)
             return setEditText(QString::fromStdString(model.path));
 }
 
-void ModelBox::setReadsPictures(bool readsPictures) {
-    if (std::exchange(readsPictures_, readsPictures) != readsPictures) list();
+void ModelBox::setInput(AxisKind axis) {
+    if (std::exchange(axis_, axis) != axis) list();
 }
 
 void ModelBox::browse(bool forFolder) {

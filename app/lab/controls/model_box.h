@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/models/structure.h"
+
 #include <QComboBox>
 
 namespace attn {
@@ -16,8 +18,8 @@ public:
 
     QString path() const { return currentText(); }
     void setPath(const QString& path) { setEditText(path); }
-    /// Lists the models of the program that read pictures, or else those that read texts.
-    void setReadsPictures(bool readsPictures);
+    /// Lists the models of the program that read an input of this kind.
+    void setInput(AxisKind axis);
     /// Opens a dialog for a folder or a file.
     void browse(bool forFolder);
 
@@ -30,7 +32,7 @@ private:
     void list();
 
     const RunListModel& runs_;
-    bool readsPictures_ = false;
+    AxisKind axis_ = AxisKind::Tokens;
 };
 
 } // namespace attn

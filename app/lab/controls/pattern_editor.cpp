@@ -7,6 +7,7 @@
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
+#include "app/lab/workbench/input_kind.h"
 #include "app/lab/workbench/picture_bench.h"
 #include "app/lab/workbench/snapshot_views.h"
 
@@ -130,9 +131,7 @@ void PatternEditor::namePin() {
             : std::vector<QString>();
     const QString name =
         static_cast<size_t>(row) < names.size() ? withoutKeys(names[static_cast<size_t>(row)]) : QString();
-    pin_->setText(name.isEmpty()           ? tr("Pin to token")
-                  : bench_.readsPictures() ? tr("Pin to %1").arg(name)
-                                           : tr("Pin to token %1 “%2”").arg(row).arg(name));
+    pin_->setText(name.isEmpty() ? tr("Pin to token") : tr("Pin to %1").arg(bench_.input().titleOf(row, name)));
 }
 
 void PatternEditor::setRow(std::optional<int> row) {
@@ -187,7 +186,7 @@ std::vector<int> PatternEditor::queries() const {
 /// Adds a patch to the painted keys of the queries, or removes it. The painted keys share the attention equally.
 /// @param isFirst of a drag: this patch decides whether the whole drag adds or removes
 void PatternEditor::paintPatch(int patch, bool isFirst) {
-    if (!bench_.readsPictures() || bench_.pictures().brush() != PictureBench::Brush::Paint) return;
+    if (!bench_.reads(AxisKind::Patches) || bench_.pictures().brush() != PictureBench::Brush::Paint) return;
     const Snapshot& snapshot = *bench_.snapshot();
     const int site = bench_.selection().site;
     PatternChange after = edit();
@@ -231,16 +230,13 @@ void PatternEditor::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
 }
 
 void PatternEditor::show() {
-    const bool isPicture = bench_.readsPictures();
-    matrix_->setVisible(!isPicture);
-    picture_->setVisible(isPicture);
-    paint_->setVisible(isPicture);
-    brush_->setVisible(!isPicture);
-    hint_->setText(isPicture ? tr("Change the pattern: paint patches, pin it to a token, or make it uniform.")
-                             : tr("Change the pattern: paint cells, pin it to a token, or make it uniform."));
+    const InputKind& kind = bench_.input();
+    using enum AxisKind;
+    showPages({{Tokens, matrix_}, {Tokens, brush_}, {Patches, picture_}, {Patches, paint_}}, kind.axis());
+    hint_->setText(kind.say(&InputWords::paint));
     for (QPushButton* each : {paint_, uniform_, pin_, own_}) each->setEnabled(bench_.hasModel());
     namePin();
-    if (isPicture) return;
+    if (matrix_->isHidden()) return;
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
     MatrixFigure figure;
     figure.title = bench_.headLabel(site, head) + bench_.conditionOf(site, head);

@@ -87,7 +87,7 @@ void PictureTools::setRollout() {
 }
 
 void PictureTools::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
-    if (model_ == snapshot->model || !snapshot->readsPictures()) return;
+    if (model_ == snapshot->model) return;
     model_ = snapshot->model;
     {
         const QSignalBlocker quiet(weighted_);
@@ -145,7 +145,7 @@ void PictureTools::restoreView(const QJsonObject& view) {
     look.colours = colourMapFromKey(view["colours"].toString());
     pictures_.setLook(look);
     viewOfModel_ = view;
-    if (model_ && bench_.readsPictures()) restoreViewOfModel();
+    if (model_ && model_ == bench_.snapshot()->model) restoreViewOfModel();
 }
 
 /// Layers, heads and classes are known only when the model has loaded.

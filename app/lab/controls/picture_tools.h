@@ -20,6 +20,7 @@ class PictureTools : public QWidget {
 public:
     explicit PictureTools(Workbench& bench);
 
+    /// @pre its model reads pictures
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     /// What the views of pictures show, with the selected head.
     QJsonObject saveView() const;

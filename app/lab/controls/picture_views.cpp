@@ -24,7 +24,7 @@ PictureView::PictureView(const char* id, bool showsHead, Workbench& bench) : ben
 }
 
 void PictureView::show() {
-    if (!bench_.readsPictures()) return;
+    if (!bench_.reads(AxisKind::Patches)) return;
     const Snapshot& snapshot = *bench_.snapshot();
     VisionLook look = bench_.pictures().look();
     if (showsHead_) {
@@ -61,7 +61,7 @@ PictureHeads::PictureHeads(const char* id, Kind kind, Workbench& bench)
 }
 
 void PictureHeads::show() {
-    if (!bench_.readsPictures()) return;
+    if (!bench_.reads(AxisKind::Patches)) return;
     const Snapshot& snapshot = *bench_.snapshot();
     const ModelInfo& model = *snapshot.model;
     const VisionLook look = bench_.pictures().look();

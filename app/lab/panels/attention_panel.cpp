@@ -1,507 +1,260 @@
 #include "app/lab/panels/attention_panel.h"
 
-#include "app/figures/difference.h"
-#include "app/figures/drawing.h"
-#include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
-#include "app/lab/controls/picture_tools.h"
-#include "app/lab/controls/picture_views.h"
-#include "app/lab/widgets/arcs_view.h"
-#include "app/lab/widgets/cell_view.h"
-#include "app/lab/widgets/empty_state.h"
-#include "app/lab/widgets/heatmap_view.h"
-#include "app/lab/widgets/patch_overlay_view.h"
+#include "app/lab/common/focus_ring.h"
+#include "app/lab/panels/picture_attention.h"
+#include "app/lab/widgets/flow_layout.h"
+#include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/site_box.h"
-#include "app/lab/widgets/sliding_column.h"
-#include "app/lab/widgets/thumbnail_grid_view.h"
-#include "app/lab/widgets/token_strip.h"
-#include "app/lab/workbench/picture_bench.h"
-#include "app/lab/workbench/undo_commands.h"
+#include "app/lab/widgets/widget_makers.h"
 
-#include <QButtonGroup>
-#include <QCheckBox>
+#include <QAction>
+#include <QApplication>
 #include <QComboBox>
-#include <QLabel>
-#include <QPushButton>
-#include <QScrollArea>
+#include <QCoreApplication>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QPainter>
+#include <QPixmap>
 #include <QSignalBlocker>
 #include <QSpinBox>
-#include <QStackedWidget>
 #include <QToolButton>
+#include <QWidgetAction>
 
 #include <algorithm>
-#include <cmath>
 
 namespace attn {
-namespace {
 
-using LookStep = StateStep<AttentionLook, 6>;
-
-/// Width of one head's heatmap. Longer patterns are pooled until the user zooms in.
-constexpr int kDetailPixels = PatternRequest{}.detailSize;
-
-constexpr int kArcPixels = 128; ///< tokens up to which arcs of a whole layer are exact
-
-/// Few sizes, so that resizing a window does not ask for new thumbnails with every pixel.
-int thumbnailBucket(int pixels) { return pixels <= 32 ? 32 : pixels <= 64 ? 64 : 128; }
-
-} // namespace
-
-void AttentionPanel::change(AttentionLook next, const QString& text) {
-    if (next == look_) return;
-    bench_.undoStack().push(new LookStep(
-        text,
-        [this](AttentionLook look) {
-            look.level = look_.level; // the breadcrumbs lead back from a level
-            apply(look);
-        },
-        look_, std::move(next), text, bench_.undoSteps().step()));
+AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
+    : Panel(bench, parent), text_(new TextAttention(bench)), pages_{text_, new PictureAttention(bench)},
+      allButton_(new QToolButton), headButton_(new QToolButton), cellButton_(new QToolButton), layer_(new SiteBox),
+      head_(new WholeBox), aggregate_(new QComboBox), colours_(new QComboBox) {
+    auto* bar = new FlowLayout;
+    bar->addWidget(makeBreadcrumbs());
+    bar->addWidget(makeTools());
+    auto* column = makeColumn(this, spacing::kTight, {bar});
+    column->setSpacing(spacing::kTight);
+    for (AttentionPage* page : pages_) {
+        column->addWidget(page, 1);
+        connect(page, &AttentionPage::changed, this, &AttentionPanel::showSettings);
+        connect(page, &AttentionPage::chosen, this, &AttentionPanel::choose);
+        connect(page, &AttentionPage::levelChosen, this, &AttentionPanel::chooseLevel);
+    }
+    connect(&bench_, &Workbench::selectionChanged, this, &AttentionPanel::showSettings);
+    showSettings();
 }
 
-void AttentionPanel::apply(const AttentionLook& next) {
-    const bool joinsOthers = std::exchange(look_, next).wholeWords != next.wholeWords;
-    if (joinsOthers && snapshot_) showPictures();
-    if (look_.level == AttentionLevel::OneCell && !bench_.selection().cell && bench_.tokenCount() > 0)
-        bench_.selectCell(strongestCell());
-    showSettings();
-    want();
+AttentionPage& AttentionPanel::page() const {
+    const auto open = std::ranges::find_if(pages_, [](const AttentionPage* page) { return page->isOpen(); });
+    return open == pages_.end() ? *text_ : **open;
+}
+
+QWidget* AttentionPanel::makeBreadcrumbs() {
+    auto* bar = new QWidget;
+    auto* row = layoutOf<QHBoxLayout>(bar);
+    row->setSpacing(spacing::kTight);
+    allButton_->setText(tr("All heads"));
+    makeLevelAction(AttentionLevel::AllHeads, allButton_, "attentionAll", QKeySequence("Ctrl+1"),
+                    tr("Show every head of every layer"));
+    makeLevelAction(AttentionLevel::OneHead, headButton_, "attentionHead", QKeySequence("Ctrl+2"),
+                    tr("Show one head with its tokens"));
+    makeLevelAction(AttentionLevel::OneCell, cellButton_, "attentionCellLevel", QKeySequence("Ctrl+3"),
+                    tr("Show the arithmetic of one query and one key"));
+    for (QToolButton* button : {allButton_, headButton_, cellButton_}) {
+        if (button != allButton_) row->addWidget(plainLabel(QStringLiteral("›")));
+        row->addWidget(button);
+    }
+    return bar;
+}
+
+void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, const char* id,
+                                     const QKeySequence& keys, const QString& toolTip) {
+    const QString hint = QStringLiteral("%1 (%2)").arg(toolTip, keys.toString(QKeySequence::NativeText));
+    named(button, id, toolTip, hint);
+    button->setCheckable(true);
+    button->setProperty("segment", true);
+    button->setAutoRaise(true);
+    button->setFocusPolicy(Qt::StrongFocus);
+    auto* action = helped(new QAction(toolTip, this), id, toolTip);
+    action->setShortcut(keys);
+    addAction(action);
+    connect(action, &QAction::triggered, this, [this, level] {
+        bench_.showPanel("attention"); // first: a workspace brings its own level
+        chooseLevel(level);
+        focusableIn(*page().view())->setFocus();
+    });
+    connect(button, &QToolButton::clicked, this, [this, level] { chooseLevel(level); });
+}
+
+QWidget* AttentionPanel::makeTools() {
+    tools_ = new QWidget;
+    assignControlGroup(tools_, "attention");
+    auto* row = new FlowLayout(tools_);
+    const auto addLabelled = [row](const QString& text, QWidget* control) {
+        auto* pair = new QWidget;
+        makeRow(pair, 0, {labelFor(control, text), control});
+        row->addWidget(pair);
+    };
+    for (AttentionPage* page : pages_)
+        for (QWidget* tool : page->tools().beforeHead) row->addWidget(tool);
+    addLabelled(tr("La&yer"), named(layer_, "attentionLayer", tr("Layer to show, from 0")));
+    addLabelled(tr("Hea&d"), named(head_, "attentionHeadNumber", tr("Head to show, from 0")));
+    for (AttentionPage* page : pages_)
+        for (QWidget* tool : page->tools().afterHead) row->addWidget(tool);
+    row->addWidget(makeDisplayButton());
+    connect(layer_, &QSpinBox::valueChanged, this, [this](int layer) {
+        choose({layer, bench_.selection().head, choice().aggregate});
+    });
+    connect(head_, &QSpinBox::valueChanged, this, [this](int head) {
+        choose({bench_.selection().site, head, choice().aggregate});
+    });
+    return tools_;
+}
+
+QToolButton* AttentionPanel::makeDisplayButton() {
+    auto* content = new QWidget;
+    assignControlGroup(content, "attention");
+    auto* column = layoutOf<QVBoxLayout>(content, spacing::kWide);
+    const auto add = [&](const QString& text, QWidget* control) {
+        auto* row = new QWidget;
+        makeRow(row, 0, {labelFor(control, text), room(), control});
+        column->addWidget(row);
+    };
+    add(tr("Show"), named(aggregate_, "attentionAggregate",
+                          tr("Show one head, or the mean or maximum over the heads of the layer")));
+    for (AttentionPage* page : pages_)
+        for (QWidget* tool : page->tools().beforeColours) column->addWidget(tool);
+    add(tr("&Colours"), named(colours_, "attentionColours", tr("Colour map")));
+    for (AttentionPage* page : pages_)
+        for (QWidget* tool : page->tools().afterColours) column->addWidget(tool);
+    aggregate_->addItems({tr("One head"), tr("Mean"), tr("Maximum")});
+    for (const ColourMapInfo& map : colourMaps()) {
+        QPixmap swatch(48, 12);
+        QPainter painter(&swatch);
+        for (int x = 0; x < swatch.width(); ++x)
+            painter.fillRect(
+                x, 0, 1, swatch.height(),
+                QColor(ColourMap::of(map.id).at(static_cast<float>(x) / static_cast<float>(swatch.width() - 1))));
+        painter.end();
+        colours_->addItem(QIcon(swatch), QCoreApplication::translate("attn::ColourMap", map.title));
+        colours_->setItemData(colours_->count() - 1, QString::fromUtf8(map.source), Qt::ToolTipRole);
+    }
+    colours_->setIconSize({48, 12});
+
+    connect(aggregate_, &QComboBox::currentIndexChanged, this,
+            [this](int index) { page().setAggregate(static_cast<HeadAggregate>(index)); });
+    connect(colours_, &QComboBox::currentIndexChanged, this,
+            [this](int index) { page().setColours(colourMaps()[static_cast<size_t>(index)].id); });
+    auto* button = named(new QToolButton, "attentionDisplay", tr("Display"), tr("Choose how attention is drawn"));
+    button->setText(tr("Display"));
+    button->setPopupMode(QToolButton::InstantPopup);
+    button->setFocusPolicy(Qt::StrongFocus);
+    auto* menu = new QMenu(button);
+    auto* action = new QWidgetAction(menu);
+    action->setDefaultWidget(content);
+    menu->addAction(action);
+    button->setMenu(menu);
+    return button;
 }
 
 HeadChoice AttentionPanel::choice() const {
-    HeadAggregate aggregate = look_.aggregate;
-    if (bench_.readsPictures()) {
-        const int head = bench_.pictures().look().head;
-        aggregate = head >= 0                  ? HeadAggregate::None
-                    : head == VisionLook::Mean ? HeadAggregate::Mean
-                                               : HeadAggregate::Maximum;
-    }
-    return {bench_.selection().site, bench_.selection().head, aggregate};
+    return {bench_.selection().site, bench_.selection().head, page().aggregate()};
 }
 
 void AttentionPanel::choose(const HeadChoice& choice) {
-    if (choice == this->choice() || isChoiceLocked()) return showSettings();
-    if (bench_.readsPictures() && choice.head != bench_.selection().head)
-        return bench_.pictures().showHead(choice.site, choice.head);
-    bench_.selectHead(choice.site, choice.head);
-    if (bench_.readsPictures()) return;
-    AttentionLook next = look_;
-    next.aggregate = choice.aggregate;
-    apply(next);
-}
-
-void AttentionPanel::chooseAggregate(HeadAggregate aggregate) {
-    if (bench_.readsPictures()) {
-        VisionLook look = bench_.pictures().look();
-        look.head = aggregate == HeadAggregate::None   ? bench_.selection().head
-                    : aggregate == HeadAggregate::Mean ? VisionLook::Mean
-                                                       : VisionLook::Maximum;
-        return bench_.pictures().setLook(look);
-    }
-    AttentionLook next = look_;
-    next.aggregate = aggregate;
-    change(next, tr("combining heads"));
-}
-
-void AttentionPanel::chooseColours(ColourMapId colours) {
-    if (bench_.readsPictures()) {
-        VisionLook look = bench_.pictures().look();
-        look.colours = colours;
-        return bench_.pictures().setLook(look);
-    }
-    AttentionLook next = look_;
-    next.colours = colours;
-    change(next, tr("changing the colour map"));
+    const bool isLocked = !tools_->isEnabled() || tools_->isHidden();
+    if (choice == this->choice() || isLocked) return showSettings();
+    page().choose(choice);
 }
 
 void AttentionPanel::chooseLevel(AttentionLevel level) {
-    awaited_.reset();
+    page().forgetRestored();
     setLevel(level);
 }
 
-void AttentionPanel::setLevel(AttentionLevel level) {
-    if (bench_.readsPictures()) {
-        if (level != AttentionLevel::OneCell) pictureLevel_ = level;
-        return showSettings();
-    }
-    if (awaited_) awaited_->first = level;
-    if (awaited_ && level == AttentionLevel::OneCell && !bench_.selection().cell) level = AttentionLevel::OneHead;
-    AttentionLook next = look_;
-    next.level = level;
-    apply(next);
-}
-
-void AttentionPanel::setPicture(AttentionPicture picture) {
-    if (level() == AttentionLevel::AllHeads) setLevel(AttentionLevel::OneHead); // also for the same picture
-    AttentionLook next = look_;
-    next.picture = picture;
-    change(next, tr("choosing a view"));
-}
-
-QWidget* AttentionPanel::pictureOfHead() const {
-    QWidget* const pages[] = {heatmap_, words_, arcs_, written_};
-    return pages[static_cast<size_t>(shownAs())];
-}
-
-bool AttentionPanel::isChoiceLocked() const { return !tools_->isEnabled() || tools_->isHidden(); }
-
-/// The initial cell: the key that the newest token attends to most.
-Cell AttentionPanel::strongestCell() const {
-    const int last = bench_.queryCount() - 1, keys = bench_.keyCount();
-    const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
-    const NewestRows* newest = bench_.snapshot()->newest.get();
-    if (!newest || newest->keys < keys || site >= newest->sites || head >= newest->heads)
-        return {last, std::min(last, keys - 1)};
-    const auto row = newest->values.begin() + static_cast<std::ptrdiff_t>(site * newest->heads + head) * newest->keys;
-    return {last, static_cast<int>(std::max_element(row, row + keys) - row)};
-}
-
 void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
-    const auto before = std::exchange(snapshot_, snapshot);
-    const bool isNewModel = !before || before->model != snapshot->model;
-    const bool isNewSequence = !before || before->sequence != snapshot->sequence;
-    pictureTools_->setSnapshot(snapshot);
-    if (isNewModel) {
-        if (look_.level == AttentionLevel::OneCell) look_.level = AttentionLevel::OneHead;
-        heatmap_->resetZoom();
-        if (snapshot->model) chooseWritten();
-    }
-    if (isNewSequence && snapshot->sequence && awaited_) {
-        const auto [level, selection] = *awaited_;
-        bench_.select(selection);
-        if (bench_.selection() == selection) {
-            look_.level = level;
-            awaited_.reset();
-        }
-    }
-    if (isNewSequence) {
-        // The cell may not be in the new text: its column closes.
-        if (look_.level == AttentionLevel::OneCell && !bench_.selection().cell) look_.level = AttentionLevel::OneHead;
-        if (hoveredCell_ && (hoveredCell_->query >= bench_.queryCount() || hoveredCell_->key >= bench_.keyCount()))
-            hoveredCell_.reset();
-    }
-    showPictures();
-    updateEmptyTexts();
-    if (isNewModel || isNewSequence)
-        apply(look_);
-    else
-        showSettings();
-}
-
-void AttentionPanel::showPictures() {
-    const OriginalViews* compared = bench_.compared(*snapshot_);
-    std::vector<QString> labels;
-    for (int site = 0; snapshot_->model && site < snapshot_->model->siteCount(); ++site)
-        labels.push_back(bench_.siteLabel(site));
-    grid_->setSiteLabels(std::move(labels));
-    grid_->setGrid(snapshot_->grid, snapshot_->model ? snapshot_->model->structure.sites.front().keyValueHeads : 0,
-                   compared ? compared->grid : nullptr);
-    std::vector<float> kept;
-    if (const PatternGrid* grid = snapshot_->grid.get(); grid && snapshot_->isChanged)
-        for (int at = 0; at < grid->sites * grid->heads; ++at)
-            kept.push_back(bench_.shownShare(at / grid->heads, at % grid->heads));
-    grid_->setKept(std::move(kept));
-    grid_->setNewest(snapshot_->newest, compared ? compared->newest : nullptr);
-    // While a new head is being computed, the two patterns may cover different cells.
-    const bool isComparable =
-        compared && compared->detail && snapshot_->detail && haveSameCells(*snapshot_->detail, *compared->detail);
-    const int shown = snapshot_->detail ? snapshot_->detail->site : bench_.selection().site;
-    joinWords(shown);
-    const std::vector<QString> queries = labelsOf(snapshot_->queries(shown), queryWords()),
-                               keys = labelsOf(snapshot_->keys(shown), keyWords());
-    heatmap_->setLabels(queries, keys);
-    queries_->setLabels(queries);
-    queries_->setVisible(isOfTwoTexts());
-    strip_->setLabels(keys);
-    cell_->setLabels(tokenLabels(snapshot_->queries(shown)), tokenLabels(snapshot_->keys(shown)),
-                     bench_.siteLabel(shown));
-    heatmap_->setTile(shownTile(snapshot_->detail), static_cast<int>(queries.size()), static_cast<int>(keys.size()),
-                      isComparable ? shownTile(compared->detail) : nullptr);
-    if (const auto& cell = snapshot_->explanation)
-        cell_->setCondition(bench_.conditionOf(cell->site, cell->head),
-                            static_cast<double>(bench_.shownShare(cell->site, cell->head)));
-    cell_->setExplanation(snapshot_->explanation, compared ? compared->explanation : nullptr);
-    showArcs();
-}
-
-void AttentionPanel::want() {
-    if (bench_.readsPictures()) return bench_.want(this, {});
-    const bool showsGrid = isVisible() && look_.level == AttentionLevel::AllHeads,
-               showsHead = look_.level != AttentionLevel::AllHeads,
-               showsLayer = showsHead && look_.picture == AttentionPicture::Arcs && look_.arcsOfLayer;
-    WantedViews wanted{.pattern =
-                           {// Other panels need the head itself, unless the aggregate is on screen.
-                            .aggregate = showsHead ? look_.aggregate : HeadAggregate::None,
-                            .thumbnailSize = isVisible() && showsLayer ? kArcPixels
-                                             : showsGrid               ? thumbnailBucket(grid_->thumbnailPixels())
-                                                                       : 0,
-                            .detail = isVisible() && showsHead,
-                            .hidesFirst = look_.scale.hidesFirst},
-                       .cell = look_.level == AttentionLevel::OneCell};
-    // Ask for a part only if the whole pattern does not fit.
-    if (heatmap_->isZoomed() && std::max(bench_.queryCount(), bench_.keyCount()) > kDetailPixels) {
-        // Add half a window on each side, so that dragging shows something until the next tile arrives.
-        const QRectF around =
-            window_.adjusted(-window_.width() / 2, -window_.height() / 2, window_.width() / 2, window_.height() / 2);
-        const auto bound = [](double token, int count) {
-            return std::clamp(static_cast<int>(std::floor(token)), 0, count);
-        };
-        wanted.pattern.queryBegin = bound(around.top(), bench_.queryCount());
-        wanted.pattern.queryEnd = bound(around.bottom() + 1, bench_.queryCount());
-        wanted.pattern.keyBegin = bound(around.left(), bench_.keyCount());
-        wanted.pattern.keyEnd = bound(around.right() + 1, bench_.keyCount());
-    }
-    bench_.want(this, wanted);
-}
-
-void AttentionPanel::showEvent(QShowEvent* event) {
-    Panel::showEvent(event);
-    want();
-}
-
-void AttentionPanel::hideEvent(QHideEvent* event) {
-    Panel::hideEvent(event);
-    want();
-}
-
-void AttentionPanel::resizeEvent(QResizeEvent* event) {
-    Panel::resizeEvent(event);
-    if (isVisible()) want();
-}
-
-void AttentionPanel::restoreView(const QJsonObject& view) {
-    auto [look, selection] = attentionFromJson(view, bench_);
-    isRestored_ = true;
-    bench_.select(selection);
-    // The text of the view may not be there yet; a cell of the present one would be asked of it.
-    awaited_ = look.level == AttentionLevel::OneCell || selection.row ? std::optional(std::pair(look.level, selection))
-                                                                      : std::nullopt;
-    if (look.level == AttentionLevel::OneCell && !bench_.selection().cell) look.level = AttentionLevel::OneHead;
-    apply(look);
-    const QJsonObject picture = view["picture"].toObject();
-    pictureTools_->restoreView(picture);
-    pictureLevel_ = picture["level"] == "all" ? AttentionLevel::AllHeads : AttentionLevel::OneHead;
-    showSettings();
+    snapshot_ = snapshot;
+    page().setSnapshot(snapshot); // the others keep the last snapshot that they can show
 }
 
 void AttentionPanel::showSettings() {
     const ModelInfo* model = snapshot_ ? snapshot_->model.get() : nullptr;
-    const QSignalBlocker blockers[] = {QSignalBlocker(layer_),       QSignalBlocker(head_),
-                                       QSignalBlocker(aggregate_),   QSignalBlocker(scale_),
-                                       QSignalBlocker(colours_),     QSignalBlocker(hidesFirst_),
-                                       QSignalBlocker(arcsOfLayer_), QSignalBlocker(wholeWords_)};
+    const QSignalBlocker blockers[] = {QSignalBlocker(layer_), QSignalBlocker(head_), QSignalBlocker(aggregate_),
+                                       QSignalBlocker(colours_)};
     layer_->setRange(0, model ? std::max(0, model->siteCount() - 1) : 0);
     layer_->setNames(bench_.siteNames());
+    const auto [site, head, aggregate] = choice();
     // The selection may already be one of the next model.
-    const bool hasSite = model && bench_.selection().site < model->siteCount();
-    head_->setRange(0, hasSite ? std::max(0, model->site(bench_.selection().site).heads - 1) : 0);
-    layer_->setValue(bench_.selection().site);
-    head_->setValue(bench_.selection().head);
-    const HeadAggregate aggregate = choice().aggregate;
+    head_->setRange(0, model && site < model->siteCount() ? std::max(0, model->site(site).heads - 1) : 0);
+    layer_->setValue(site);
+    head_->setValue(head);
     head_->setEnabled(aggregate == HeadAggregate::None);
     aggregate_->setCurrentIndex(static_cast<int>(aggregate));
-    scale_->setCurrentIndex(static_cast<int>(look_.scale.kind));
-    const bool isPicture = bench_.readsPictures();
-    colours_->setCurrentIndex(static_cast<int>(isPicture ? bench_.pictures().look().colours : look_.colours));
-    hidesFirst_->setChecked(look_.scale.hidesFirst);
-    wholeWords_->setChecked(look_.wholeWords);
-    reset_->setEnabled(!look_.isPlain() || heatmap_->isZoomed());
-    const bool showsHead = look_.level != AttentionLevel::AllHeads;
-    switch_->setExclusive(showsHead); // none is chosen while all heads are shown
-    for (QAbstractButton* button : switch_->buttons())
-        button->setChecked(showsHead && switch_->id(button) == static_cast<int>(shownAs()));
-    arcsOfLayer_->setChecked(look_.arcsOfLayer);
-
-    const bool hasTokens = bench_.tokenCount() > 0;
+    colours_->setCurrentIndex(static_cast<int>(page().colours()));
     QToolButton* const buttons[] = {allButton_, headButton_, cellButton_};
     for (QToolButton* button : buttons) button->setChecked(button == buttons[static_cast<size_t>(level())]);
-    const bool isRollout = isPicture && bench_.pictures().look().isRollout;
-    headButton_->setText(isRollout ? tr("Rollout") : tr("One head"));
-    cellButton_->setEnabled(hasTokens);
-    cellButton_->setText(
-        bench_.selection().cell
-            ? tr("Query %1 → key %2").arg(bench_.selection().cell->query).arg(bench_.selection().cell->key)
-            : tr("One cell"));
-
-    for (QWidget* tool : std::initializer_list<QWidget*>{scale_->parentWidget(), hidesFirst_, wholeWords_, reset_})
-        tool->setVisible(!isPicture);
-    for (QAbstractButton* button : switch_->buttons())
-        button->setVisible(!isPicture &&
-                           (writtenPicture() || switch_->id(button) != static_cast<int>(AttentionPicture::Pixels)));
-    arcsOfLayer_->setVisible(!isPicture && look_.level != AttentionLevel::AllHeads &&
-                             look_.picture == AttentionPicture::Arcs);
+    headButton_->setText(page().hasHead() ? tr("One head") : tr("Rollout"));
+    const auto& cell = bench_.selection().cell;
+    cellButton_->setEnabled(bench_.tokenCount() > 0);
+    cellButton_->setText(cell ? tr("Query %1 → key %2").arg(cell->query).arg(cell->key) : tr("One cell"));
     for (QWidget* tool : std::initializer_list<QWidget*>{layer_->parentWidget(), head_->parentWidget(), aggregate_})
-        tool->setVisible(!isRollout);
-    pictureTools_->setVisible(isPicture);
-    if (isPicture) {
-        change_->hide();
-        return stack_->setCurrentWidget(level() == AttentionLevel::AllHeads ? pictures_
-                                                                            : static_cast<QWidget*>(picture_));
+        tool->setVisible(page().hasHead());
+    for (AttentionPage* page : pages_) {
+        page->setVisible(page->isOpen()); // only the visible page needs room
+        page->showSettings();
     }
-    // The heatmap keeps its title until the requested pattern arrives.
-    HeadChoice shown = choice();
-    const PatternTile* tile = heatmap_->figure().tile.get();
-    if (tile) {
-        shown.site = tile->site;
-        if (tile->head >= 0) shown = {tile->site, tile->head, HeadAggregate::None};
-    }
-    const bool isChange = heatmap_->figure().before != nullptr;
-    const bool isHead = shown.aggregate == HeadAggregate::None;
-    heatmap_->setTitle(headTitle(shown, bench_.siteLabel(shown.site)) +
-                       (isHead ? bench_.conditionOf(shown.site, shown.head) : QString()) +
-                       (isChange ? tr(", difference in attention") : QString()) + resolutionText(tile));
-    // Pixels of several tokens, and what is scaled without the first token, are other numbers.
-    cell_->setHeatmap(shown.aggregate,
-                      isHead && !isChange && tile && tile->isExact() && !look_.scale.hidesFirst && !joined_);
-    heatmap_->setScale(look_.scale);
-    heatmap_->setColours(look_.colours);
-    heatmap_->setSelected(selectedPlace());
-    grid_->setScale(look_.scale);
-    grid_->setColours(look_.colours);
-    grid_->setSelected(choice());
-    const auto formsPattern = [&](int site) {
-        return std::ranges::any_of(model->hooks, [pattern = model->site(site).hook("pattern")](
-                                                     const std::string& hook) { return hook.starts_with(pattern); });
-    };
-    bool isPatternless = model && model->siteCount() > 0 && !model->hooks.empty();
-    for (int site = 0; isPatternless && site < model->siteCount(); ++site)
-        if (look_.level == AttentionLevel::AllHeads || site == shown.site) isPatternless = !formsPattern(site);
-    if (isPatternless)
-        patternless_->setText(look_.level == AttentionLevel::AllHeads
-                                  ? tr("This model has no attention patterns: it mixes the tokens in another way. The "
-                                       "lens “Values by token” draws what each layer computes.")
-                                  : tr("Layer %1 has no attention pattern: it mixes the tokens in another way. The "
-                                       "lens “Values by token” draws what it computes.")
-                                        .arg(shown.site));
-    const bool isEmpty = model && bench_.tokenCount() == 0 && snapshot_->status.activity == Activity::Idle;
-    stack_->setCurrentWidget(isEmpty                                   ? empty_
-                             : isPatternless                           ? patternless_
-                             : look_.level == AttentionLevel::AllHeads ? static_cast<QWidget*>(gridScroll_)
-                                                                       : hero_);
-    views_->setCurrentIndex(static_cast<int>(shownAs()));
-    cellColumn_->setOpen(look_.level == AttentionLevel::OneCell);
-    listenToEscape(look_.level == AttentionLevel::OneCell);
-    showArcs();
-    showChange();
-    showLinks();
+    colours_->setEnabled(!page().isDifference());
+    listenToEscape(level() == AttentionLevel::OneCell);
 }
 
-void AttentionPanel::showChange() {
-    const bool isWanted = bench_.shownRun() == ShownRun::Difference && snapshot_ && snapshot_->isChanged;
-    const bool showsGrid = look_.level == AttentionLevel::AllHeads;
-    const bool isShown = showsGrid ? grid_->figure().before() != nullptr : heatmap_->figure().before != nullptr;
-    const float range = showsGrid ? grid_->figure().range() : heatmap_->figure().range();
-    change_->setText(isShown && range <= kSmallestRange
-                         ? tr("Attention unchanged (< %1)").arg(static_cast<double>(kSmallestRange))
-                     : isShown ? tr("Changed minus original: red is more attention, blue is less, white is no "
-                                    "difference. Full colour is %1.")
-                                     .arg(formatNumber(static_cast<double>(range), 2))
-                     : snapshot_ && snapshot_->status.activity == Activity::Generating
-                         ? tr("This is the changed run. The difference appears when the model stops writing.")
-                         : tr("This is the changed run. The difference is being computed."));
-    change_->setVisible(isWanted);
-    // Differences have a scale and colours of their own.
-    scale_->setEnabled(!isWanted || !isShown);
-    colours_->setEnabled(!isWanted || !isShown);
+void AttentionPanel::listenToEscape(bool isOn) {
+    if (isOn)
+        qApp->installEventFilter(this);
+    else
+        qApp->removeEventFilter(this);
 }
 
-void AttentionPanel::showLinks() {
-    // The token under the pointer takes precedence over the clicked one.
-    const int linked = linkedPlace();
-    int query = linked, key = -1;
-    if (query < 0 && (shownAs() == AttentionPicture::Text || shownAs() == AttentionPicture::Pixels))
-        query = placeOf(bench_.queryCount() - 1, queryWords());
-    if (hoveredCell_) {
-        query = hoveredCell_->query;
-        key = hoveredCell_->key;
-    } else if (const auto cell = selectedPlace(); linked < 0 && look_.level == AttentionLevel::OneCell && cell) {
-        query = cell->query;
-        key = cell->key;
-    }
-    queries_->setMarks(query, -1);
-    strip_->setMarks(isOfTwoTexts() ? -1 : query, key);
-    heatmap_->setLinkedToken(hoveredCell_ ? -1 : linked);
-
-    std::vector<float> shades;
-    const HeatmapFigure& picture = heatmap_->figure();
-    if (look_.level != AttentionLevel::AllHeads && query >= 0 && !picture.isEmpty() && picture.tile->isExact()) {
-        shades.resize(picture.keyLabels().size());
-        for (int token = 0; token < std::ssize(picture.keyLabels()); ++token) {
-            const float value = picture.valueAt({query, token});
-            shades[static_cast<size_t>(token)] =
-                std::isnan(value) ? 0.0f : std::abs(value); // of a difference: its size
-        }
-    }
-    strip_->setShades(std::move(shades));
-    nameWords(query);
-    showArcs();
-    showWritten(query);
-}
-
-void AttentionPanel::updateEmptyTexts() {
-    QString text = tr("Computing attention…");
-    if (snapshot_->status.preparesEngine)
-        text = tr("Preparing the engine, once. Later starts are faster.");
-    else if (snapshot_->status.activity == Activity::Loading)
-        text = tr("Loading the model…");
-    else if (!snapshot_->model)
-        text = tr("Open a model to see its attention: File > Open, or drop a model folder here.");
-    grid_->setEmptyText(text);
-    heatmap_->setEmptyText(text);
-}
-
-AttentionLevel AttentionPanel::exportedLevel() const {
-    const QWidget* focused = window()->focusWidget();
-    const bool isHeadMeant = look_.level == AttentionLevel::OneCell && !(focused && cellColumn_->isAncestorOf(focused));
-    return isHeadMeant ? AttentionLevel::OneHead : look_.level;
-}
-
-QWidget* AttentionPanel::figure() {
-    QWidget* const text[] = {grid_, pictureOfHead(), cell_};
-    if (bench_.readsPictures())
-        return level() == AttentionLevel::AllHeads ? pictures_ : static_cast<QWidget*>(picture_);
-    return text[static_cast<size_t>(exportedLevel())];
-}
-
-const Figure* AttentionPanel::shownFigure() const {
-    if (!bench_.readsPictures()) {
-        const Figure* const head = shownAs() == AttentionPicture::Arcs ? static_cast<const Figure*>(&arcs_->figure())
-                                   : shownAs() == AttentionPicture::Pixels
-                                       ? static_cast<const Figure*>(&written_->figure())
-                                       : &heatmap_->figure();
-        const Figure* const text[] = {&grid_->figure(), head, &cell_->figure()};
-        return text[static_cast<size_t>(exportedLevel())];
-    }
-    return level() == AttentionLevel::AllHeads ? static_cast<const Figure*>(pictures_->figure()) : &picture_->figure();
+bool AttentionPanel::eventFilter(QObject* watched, QEvent* event) {
+    const bool isKey = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
+    const auto* pressed = isKey ? qobject_cast<QWidget*>(watched) : nullptr;
+    if (!pressed || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape || pressed->window() != window() ||
+        !isVisible() || level() != AttentionLevel::OneCell || !headButton_->isEnabled())
+        return Panel::eventFilter(watched, event);
+    event->accept();
+    if (event->type() == QEvent::KeyPress) chooseLevel(AttentionLevel::OneHead);
+    return true;
 }
 
 ExportNumbers AttentionPanel::numbers() const {
-    const Figure* figure = shownFigure();
+    const Figure* figure = page().shownFigure();
     return figure ? numbersOf(*figure) : ExportNumbers{};
 }
 
 std::optional<std::pair<int, int>> AttentionPanel::exportedHead() const {
-    const bool isRollout = bench_.readsPictures() && bench_.pictures().look().isRollout;
-    if (level() == AttentionLevel::AllHeads || isRollout) return std::nullopt;
+    if (level() == AttentionLevel::AllHeads || !page().hasHead()) return std::nullopt;
     if (level() == AttentionLevel::OneHead && choice().aggregate != HeadAggregate::None) return std::nullopt;
     return std::pair(bench_.selection().site, bench_.selection().head);
 }
 
 QString AttentionPanel::exportName() const {
     if (level() == AttentionLevel::AllHeads) return QStringLiteral("heads");
-    if (bench_.readsPictures() && bench_.pictures().look().isRollout) return QStringLiteral("rollout");
+    if (!page().hasHead()) return QStringLiteral("rollout");
     const auto head = exportedHead();
     if (!head) return bench_.siteLabel(bench_.selection().site).replace(' ', '-') + QStringLiteral("-heads");
     const QString name = bench_.headLabel(head->first, head->second).replace(' ', '-');
     const auto& cell = bench_.selection().cell;
-    const bool isCell = exportedLevel() == AttentionLevel::OneCell && cell;
+    const bool isCell = page().exportedLevel() == AttentionLevel::OneCell && cell;
     return isCell ? name + QStringLiteral("-q%1-k%2").arg(cell->query).arg(cell->key) : name;
 }
 
 QJsonObject AttentionPanel::saveView() const {
-    QJsonObject view = attentionToJson(look_, bench_), picture = pictureTools_->saveView();
-    picture["level"] = pictureLevel_ == AttentionLevel::AllHeads ? "all" : "head";
-    view["picture"] = picture;
+    QJsonObject view;
+    for (const AttentionPage* page : pages_) inputKind(page->axis()).keepView(view, page->saveView());
     return view;
+}
+
+void AttentionPanel::restoreView(const QJsonObject& view) {
+    for (AttentionPage* page : pages_) page->restoreView(inputKind(page->axis()).viewIn(view));
 }
 
 } // namespace attn

@@ -8,58 +8,56 @@
 
 namespace attn {
 
-ByInputPanel::ByInputPanel(Workbench& bench, Panel* text, Panel* picture, QString pictureTitle, QWidget* parent)
-    : Panel(bench, parent), text_(text), picture_(picture), pictureTitle_(std::move(pictureTitle)) {
+ByInputPanel::ByInputPanel(Workbench& bench, Pages pages, QWidget* parent)
+    : Panel(bench, parent), pages_(std::move(pages)), none_(new Panel(bench)), shown_(pageOf(AxisKind::Tokens)) {
+    makeColumn(none_, spacing::kGap,
+               {makeHintLabel("nothingForPictures",
+                              tr("The open model reads pictures. This panel is for models that read text.")),
+                room()});
     auto* column = layoutOf<QVBoxLayout>(this);
-    column->addWidget(text_); // only the visible page needs room
-    column->addWidget(picture_);
-    picture_->hide();
-    // The pages are found by the name of the panel, too.
-    connect(this, &QObject::objectNameChanged, this, [this](const QString& name) {
-        text_->setObjectName(name);
-        picture_->setObjectName(name);
-    });
+    const auto add = [this, column](Panel* page) {
+        column->addWidget(page);
+        page->setVisible(page == shown_); // only the visible page needs room
+        // The pages are found by the name of the panel, too.
+        connect(this, &QObject::objectNameChanged, page, [page](const QString& name) { page->setObjectName(name); });
+    };
+    for (const auto& [axis, page] : pages_) add(page);
+    add(none_);
+}
+
+Panel* ByInputPanel::pageOf(AxisKind axis) const {
+    const auto found = pages_.find(axis);
+    return found == pages_.end() ? none_ : found->second;
 }
 
 void ByInputPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
-    Panel* const page = snapshot->readsPictures() ? picture_ : text_;
-    if (page != shown()) {
-        isPicture_ = page == picture_;
-        text_->setVisible(!isPicture_);
-        picture_->setVisible(isPicture_);
+    Panel* const page = pageOf(inputKind(*snapshot).axis());
+    if (Panel* const before = std::exchange(shown_, page); before != page) {
+        before->hide();
+        page->show();
     }
-    page->setSnapshot(snapshot); // the other page keeps the last snapshot that it can show
+    page->setSnapshot(snapshot); // the other pages keep the last snapshot that they can show
     showTitle();
 }
 
 void ByInputPanel::showTitle() {
-    if (pictureTitle_.isEmpty()) return;
     for (QWidget* up = parentWidget(); up; up = up->parentWidget())
         if (auto* dock = qobject_cast<QDockWidget*>(up)) {
-            if (textTitle_.isEmpty()) textTitle_ = dock->windowTitle();
-            const QString now = text_->titleNow();
-            const QString title = isPicture_ ? pictureTitle_ : now.isEmpty() ? textTitle_ : now;
+            if (title_.isEmpty()) title_ = dock->windowTitle();
+            const QString now = shown_->titleNow(), title = now.isEmpty() ? title_ : now;
             if (dock->windowTitle() != title) dock->setWindowTitle(title);
             return;
         }
 }
 
 QJsonObject ByInputPanel::saveView() const {
-    QJsonObject view = text_->saveView();
-    if (const QJsonObject picture = picture_->saveView(); !picture.isEmpty()) view["picture"] = picture;
+    QJsonObject view;
+    for (const auto& [axis, page] : pages_) inputKind(axis).keepView(view, page->saveView());
     return view;
 }
 
 void ByInputPanel::restoreView(const QJsonObject& view) {
-    text_->restoreView(view);
-    picture_->restoreView(view["picture"].toObject());
-}
-
-NothingForPictures::NothingForPictures(Workbench& bench, QWidget* parent) : Panel(bench, parent) {
-    makeColumn(this, spacing::kGap,
-               {makeHintLabel("nothingForPictures",
-                              tr("The open model reads pictures. This panel is for models that read text.")),
-                room()});
+    for (const auto& [axis, page] : pages_) page->restoreView(inputKind(axis).viewIn(view));
 }
 
 } // namespace attn

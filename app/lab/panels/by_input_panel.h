@@ -1,43 +1,38 @@
 #pragma once
 
+#include "app/lab/workbench/input_kind.h"
 #include "app/lab/workbench/panel.h"
-#include "app/lab/workbench/workbench.h"
 
 #include <QString>
 
+#include <map>
+
 namespace attn {
 
-/// A panel with one page for models of text and one for vision models. It shows the page of the open model.
+/// A panel with a page for each kind of input that it serves. It shows the page of the open model, or says that it has
+/// none for it.
 class ByInputPanel : public Panel {
     Q_OBJECT
 
 public:
-    /// @param text, picture become children
-    /// @param pictureTitle title of the dock while the picture's page is shown; empty: that of the text
-    ByInputPanel(Workbench& bench, Panel* text, Panel* picture, QString pictureTitle, QWidget* parent);
+    using Pages = std::map<AxisKind, Panel*>;
+    /// @param pages become children
+    ByInputPanel(Workbench& bench, Pages pages, QWidget* parent);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
-    /// The view of the text's page, with that of the picture's under "picture".
+    /// The views of the pages, each under the key of its kind.
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
-    QWidget* figure() override { return shown()->figure(); }
-    ExportNumbers numbers() const override { return shown()->numbers(); }
+    QWidget* figure() override { return shown_->figure(); }
+    ExportNumbers numbers() const override { return shown_->numbers(); }
 
 private:
-    Panel* shown() const { return isPicture_ ? picture_ : text_; }
+    Panel* pageOf(AxisKind axis) const;
     void showTitle();
 
-    Panel *text_, *picture_;
-    QString pictureTitle_, textTitle_;
-    bool isPicture_ = false;
-};
-
-/// A page that says that its panel shows nothing of pictures.
-class NothingForPictures : public Panel {
-    Q_OBJECT
-
-public:
-    explicit NothingForPictures(Workbench& bench, QWidget* parent = nullptr);
+    Pages pages_;
+    Panel *none_, *shown_; ///< none_: the page for other kinds of input
+    QString title_;        ///< of the dock, as the catalogue calls it
 };
 
 } // namespace attn

@@ -30,29 +30,26 @@ namespace {
 
 template <class T> Panel* make(Workbench& bench, QWidget* parent) { return new T(bench, parent); }
 
-/// A panel for texts and one for pictures in one dock.
-template <class Text, class Picture> Panel* makeByInput(Workbench& bench, QWidget* parent) {
-    return new ByInputPanel(bench, new Text(bench), new Picture(bench), {}, parent);
+template <class Page> Panel* ofTexts(Workbench& bench, QWidget* parent) {
+    return new ByInputPanel(bench, {{AxisKind::Tokens, new Page(bench)}}, parent);
 }
 
-Panel* makeInput(Workbench& bench, QWidget* parent) {
-    return new ByInputPanel(bench, new GeneratePanel(bench), new PictureInputPanel(bench), ByInputPanel::tr("Picture"),
+template <class Text, class Picture> Panel* ofBoth(Workbench& bench, QWidget* parent) {
+    return new ByInputPanel(bench, {{AxisKind::Tokens, new Text(bench)}, {AxisKind::Patches, new Picture(bench)}},
                             parent);
 }
 
-Panel* makeNext(Workbench& bench, QWidget* parent) {
-    return new ByInputPanel(bench, new NextTokenPanel(bench), new PictureClasses(bench), ByInputPanel::tr("Prediction"),
-                            parent);
-}
+bool writesText(const ModelInfo& model) { return model.writesText(); }
+bool readsTokens(const ModelInfo& model) { return model.inputAxis() == AxisKind::Tokens; }
 
 constexpr PanelDescriptor kPanels[] = {
-    {"generate", QT_TRANSLATE_NOOP("attn::Panel", "Generate"), nullptr, makeInput},
+    {"generate", QT_TRANSLATE_NOOP("attn::Panel", "Generate"), nullptr, ofBoth<GeneratePanel, PictureInputPanel>},
     {"attention", QT_TRANSLATE_NOOP("attn::Panel", "Attention"), nullptr, make<AttentionPanel>},
-    {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, makeNext},
-    {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, makeByInput<BranchesPanel, NothingForPictures>},
+    {"next", QT_TRANSLATE_NOOP("attn::Panel", "Next token"), nullptr, ofBoth<NextTokenPanel, PictureClasses>},
+    {"branches", QT_TRANSLATE_NOOP("attn::Panel", "Branches"), nullptr, ofTexts<BranchesPanel>, writesText},
     {"heads", QT_TRANSLATE_NOOP("attn::Panel", "Heads"), nullptr, make<HeadsPanel>},
-    {"profile", QT_TRANSLATE_NOOP("attn::Panel", "Profile"), nullptr, make<ProfilePanel>},
-    {"cell", QT_TRANSLATE_NOOP("attn::Panel", "One cell"), "cell", makeByInput<CellPanel, NothingForPictures>},
+    {"profile", QT_TRANSLATE_NOOP("attn::Panel", "Profile"), nullptr, ofBoth<ProfilePanel, PictureProfile>},
+    {"cell", QT_TRANSLATE_NOOP("attn::Panel", "One cell"), "cell", ofTexts<CellPanel>, readsTokens},
     {"model", QT_TRANSLATE_NOOP("attn::Panel", "Model"), "model", make<ModelPanel>},
     {"train", QT_TRANSLATE_NOOP("attn::Panel", "Train"), nullptr, make<TrainPanel>},
     {"curves", QT_TRANSLATE_NOOP("attn::Panel", "Curves"), nullptr, make<CurvesPanel>},
@@ -63,8 +60,8 @@ constexpr PanelDescriptor kPanels[] = {
     {"kinds", QT_TRANSLATE_NOOP("attn::Panel", "Head kinds"), "inspect", make<HeadKindsPanel>},
     {"lenses", QT_TRANSLATE_NOOP("attn::Panel", "Lenses"), "inspect", make<LensesPanel>},
     {"compare", QT_TRANSLATE_NOOP("attn::Panel", "Compare"), "inspect", make<ComparePanel>},
-    {"text", QT_TRANSLATE_NOOP("attn::Panel", "Text"), "inspect", makeByInput<TextPanel, NothingForPictures>},
-    {"beams", QT_TRANSLATE_NOOP("attn::Panel", "Beam search"), nullptr, makeByInput<BeamsPanel, NothingForPictures>},
+    {"text", QT_TRANSLATE_NOOP("attn::Panel", "Text"), "inspect", ofTexts<TextPanel>, writesText},
+    {"beams", QT_TRANSLATE_NOOP("attn::Panel", "Beam search"), nullptr, ofTexts<BeamsPanel>, writesText},
 };
 
 } // namespace

@@ -11,6 +11,7 @@ struct PanelDescriptor {
     const char* title;        ///< untranslated; panelTitle translates it
     const char* controlGroup; ///< group that locks or hides the whole panel; null: its parts have groups of their own
     Panel* (*make)(Workbench& bench, QWidget* parent);
+    bool (*serves)(const ModelInfo& model) = nullptr; ///< whether it shows something of a model; null: of every model
 };
 
 /// Every panel that lessons can show, in the order of the View menu. To add a panel, add its files and one line here.

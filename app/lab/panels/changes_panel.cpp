@@ -17,6 +17,7 @@
 #include "app/lab/widgets/whole_rows.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
+#include "app/lab/workbench/input_kind.h"
 #include "app/lab/workbench/snapshot_views.h"
 #include "app/lab/workbench/workbench.h"
 #include "engine/analysis/continuation.h"
@@ -122,9 +123,9 @@ void ChangesPanel::showModel() {
         layer_->setNames(bench_.siteNames());
         head_->setRange(0, model ? model->heads - 1 : 0);
     }
-    const bool isPicture = snapshot_->readsPictures();
-    kind_->setItemText(1, isPicture ? tr("Replace with a picture's mean") : tr("Replace with a text's mean"));
-    kind_->setItemText(2, isPicture ? tr("Replace with a picture's value") : tr("Replace with a text's value"));
+    const QString noun = bench_.input().say(&InputWords::noun);
+    kind_->setItemText(1, tr("Replace with a %1's mean").arg(noun));
+    kind_->setItemText(2, tr("Replace with a %1's value").arg(noun));
     effect_->headerItem()->setText(0, model ? answerTitle(*model) : tr("Next token"));
     for (QWidget* each : std::initializer_list<QWidget*>{write_, written_})
         each->setVisible(!model || model->writesText());
@@ -341,8 +342,7 @@ QWidget* ChangesPanel::makeForm() {
     kind_ = named(new QComboBox, "interventionKind", tr("How to change it"),
                   tr("Remove the value; replace it with the mean over a run (mean ablation); replace it with the "
                      "value\nfrom another run (activation patching); or add a direction between runs (steering)"));
-    kind_->addItems(
-        {tr("Remove"), tr("Replace with a text's mean"), tr("Replace with a text's value"), tr("Add a direction")});
+    kind_->addItems({tr("Remove"), {}, {}, tr("Add a direction")}); // showModel() names those that read another input
     amount_ = named(new QSlider(Qt::Horizontal), "interventionAmount", tr("Amount"),
                     tr("The share that is replaced, or the factor of a direction. Drag to adjust the change that is "
                        "selected below."));

@@ -1,5 +1,7 @@
 #include "app/lab/panels/compare_panel.h"
 
+#include "app/figures/drawing.h"
+#include "app/figures/token_label.h"
 #include "app/lab/controls/answer_table.h"
 #include "app/lab/controls/model_box.h"
 #include "app/lab/controls/other_picture_box.h"
@@ -8,13 +10,10 @@
 #include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/front_watch.h"
-#include "app/lab/widgets/matrix_view.h"
-#include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/picture_bench.h"
-#include "app/lab/workbench/snapshot_views.h"
 
 #include <QComboBox>
 #include <QGridLayout>
@@ -33,6 +32,7 @@ namespace attn {
 namespace {
 
 constexpr const char* kWithKeys[] = {"nothing", "unedited", "text", "model"};
+constexpr int kTextStart = 40;     ///< characters of a text that the caption shows
 constexpr int kMostTokens = 1024;  ///< longest pattern that is shown cell by cell
 constexpr int kMostExact = 256;    ///< most tokens of a thumbnail with one pixel per token
 constexpr int kLargeShare = 72;    ///< of the width, in per cent: what the large map gets
@@ -56,9 +56,6 @@ ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
         second_.follow();
         show();
     });
-    connect(&bench_.pictures(), &PictureBench::lookChanged, this, [this] {
-        if (!body_->isHidden() && bench_.readsPictures()) showOverlays(true);
-    });
     connect(&bench_, &Workbench::headSelected, this, [this] {
         want();
         show();
@@ -74,8 +71,7 @@ ComparePanel::ComparePanel(Workbench& bench, QWidget* parent)
 
 QLayout* ComparePanel::makeChoice() {
     with_ = named(new QComboBox, "compareWith", tr("Compare with"));
-    with_->addItems({tr("No comparison"), tr("Same model without changes"), tr("Same model on another text"),
-                     tr("Another model or checkpoint")});
+    with_->addItems({tr("No comparison"), tr("Same model without changes"), {}, tr("Another model or checkpoint")});
     setChoiceKeys(*with_, kWithKeys);
     with_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     text_ = named(new QLineEdit, "compareText", tr("Text of run B"));
@@ -115,20 +111,11 @@ QWidget* ComparePanel::makeEmpty() {
 }
 
 void ComparePanel::makeMaps() {
-    const auto make = [](const char* matrix, const char* overlay, const QString& name, const QString& help) {
-        return Map{named(new MatrixView, matrix, name), named(new PatchOverlayView, overlay, name), help};
-    };
-    difference_ = make("compareDifference", "comparePictureDifference", tr("A − B"),
-                       tr("Attention weights of A minus those of B; empty where a token has no match in B"));
-    a_ = make("compareA", "comparePictureA", tr("A: the current run"), tr("A: the current run"));
-    b_ = make("compareB", "comparePictureB", tr("B: the other run"), tr("B: the other run"));
-    for (Map* map : maps()) {
-        connect(map->matrix, &MatrixView::pointedAt, this, &ComparePanel::link);
-        connect(map->matrix, &MatrixView::activated, this, [this, map] { enlarge(*map); });
-        connect(map->overlay, &PatchOverlayView::pointedAt, &bench_.pictures(), &PictureBench::point);
-        connect(map->overlay, &PatchOverlayView::chosen, &bench_.pictures(), &PictureBench::togglePatch);
-        connect(map->overlay, &PatchOverlayView::activated, this, [this, map] { enlarge(*map); });
-        followTheme(bench_, map->matrix, map->overlay);
+    maps_ = {{AxisKind::Tokens, new MatrixMaps(bench_, second_, this)},
+             {AxisKind::Patches, new OverlayMaps(bench_, second_, this)}};
+    for (const auto& [axis, each] : maps_) {
+        connect(each, &RunMaps::pointed, this, &ComparePanel::say);
+        connect(each, &RunMaps::activated, this, &ComparePanel::enlarge);
     }
 }
 
@@ -147,7 +134,7 @@ void ComparePanel::makeTables() {
                                {tr("A − B"), tr("The probability in A minus that in B, in percentage points")}});
     keepCharacters(answers_, kLeastAnswers);
     connect(heads_, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) {
-        bench_.pictures().showHead(item->data(0, Qt::UserRole).toInt(), item->data(1, Qt::UserRole).toInt());
+        bench_.input().showHead(bench_, item->data(0, Qt::UserRole).toInt(), item->data(1, Qt::UserRole).toInt());
     });
 }
 
@@ -184,24 +171,33 @@ void ComparePanel::stand(bool isBeside) {
     tables_->setDirection(isBeside ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
-void ComparePanel::enlarge(Map& map) {
-    large_ = &map;
+RunMaps& ComparePanel::maps() const {
+    const auto found = maps_.find(bench_.input().axis());
+    return *(found == maps_.end() ? maps_.begin() : found)->second;
+}
+
+QString ComparePanel::helpOf(RunMaps::Map map) {
+    return map == RunMaps::Difference
+               ? tr("Attention weights of A minus those of B; empty where a token has no match in B")
+               : RunMaps::titleOf(map);
+}
+
+void ComparePanel::enlarge(RunMaps::Map map) {
+    large_ = map;
     arrange();
 }
 
 void ComparePanel::arrange() {
     // Where there is no difference, it leaves its place to A.
-    const bool hasNone = bench_.readsPictures()
-                             ? difference_.overlay->figure().isEmpty()
-                             : difference_.matrix->figure().isEmpty() && !difference_.matrix->figure().note.isEmpty();
-    const Map* large = large_ == &difference_ && hasNone ? &a_ : large_;
-    if (largePlace_->indexOf(large->matrix) >= 0) return;
-    for (const Map* map : maps()) {
-        const QString help =
-            map == large ? map->help : tr("%1.\nDouble-click it, or press Return, to enlarge it.").arg(map->help);
-        for (QWidget* view : std::initializer_list<QWidget*>{map->matrix, map->overlay}) {
+    const RunMaps::Map large = large_ == RunMaps::Difference && maps().hasNoDifference() ? RunMaps::First : large_;
+    if (largePlace_->indexOf(maps().view(large)) >= 0) return;
+    for (const RunMaps::Map map : RunMaps::kMaps) {
+        const QString help = helpOf(map);
+        for (const auto& [axis, maps] : maps_) {
+            QWidget* const view = maps->view(map);
             (map == large ? largePlace_ : smallPlace_)->addWidget(view, 1);
-            view->setToolTip(help);
+            view->setToolTip(map == large ? help
+                                          : tr("%1.\nDouble-click it, or press Return, to enlarge it.").arg(help));
         }
     }
 }
@@ -214,13 +210,11 @@ void ComparePanel::choose() {
 }
 
 void ComparePanel::showControls() {
-    const bool isPicture = bench_.readsPictures();
+    const InputKind& kind = bench_.input();
     const SecondRun::With with = second_.with();
-    with_->setItemText(SecondRun::OtherInput,
-                       isPicture ? tr("Same model on another picture") : tr("Same model on another text"));
-    path_->setReadsPictures(isPicture);
-    text_->setVisible(with == SecondRun::OtherInput && !isPicture);
-    picture_->setVisible(with == SecondRun::OtherInput && isPicture);
+    with_->setItemText(SecondRun::OtherInput, tr("Same model on another %1").arg(kind.say(&InputWords::noun)));
+    path_->setInput(kind.axis());
+    showPages({{AxisKind::Tokens, text_}, {AxisKind::Patches, picture_}}, kind.axis(), with == SecondRun::OtherInput);
     path_->setVisible(with == SecondRun::OtherModel);
     browse_->setVisible(with == SecondRun::OtherModel);
     compare_->setVisible(!text_->isHidden() || !path_->isHidden());
@@ -241,6 +235,7 @@ void ComparePanel::want() {
 
 void ComparePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(first_, snapshot);
+    for (const auto& [axis, each] : maps_) each->setFirst(snapshot);
     if (!before || before->model != snapshot->model) showControls();
     if (second_.with() == SecondRun::Nothing) return;
     second_.follow();
@@ -252,17 +247,16 @@ void ComparePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) 
 }
 
 void ComparePanel::show() {
-    align();
+    maps().align();
     const QString problem = second_.problem();
-    const bool isOn = problem.isEmpty() && second_.isComparable(), isPicture = bench_.readsPictures();
+    const bool isOn = problem.isEmpty() && second_.isComparable();
     const bool isEmpty = second_.with() == SecondRun::Nothing;
     empty_->setVisible(isEmpty);
     message_->setVisible(!isEmpty);
     caption_ = !problem.isEmpty()        ? problem
                : second_.waitsForFirst() ? tr("B waits for A, whose text is still being written…")
                                          : tr("Running B…");
-    showMatrices(isOn && !isPicture);
-    showOverlays(isOn && isPicture);
+    for (const auto& [axis, each] : maps_) each->show(isOn && each == &maps());
     body_->setVisible(isOn);
     arrange();
     showHeads(isOn); // the caption, too, if they can be compared
@@ -274,6 +268,80 @@ void ComparePanel::show() {
                     likelyAnswers(*first_->model, answerProbabilities(*first_), *second_.snapshot()->model,
                                   answerProbabilities(*second_.snapshot())),
                     1, first_->model->activation, second_.snapshot()->model->activation);
+}
+
+bool ComparePanel::isSame() const {
+    const Snapshot& second = *second_.snapshot();
+    const SecondRun::With with = second_.with();
+    const bool isOtherModel = with == SecondRun::OtherModel, isOtherInput = with == SecondRun::OtherInput;
+    if (first_->path() != second.path() || (isOtherModel && first_->shown)) return false;
+    const bool isChanged = !bench_.changes().empty() && bench_.shownRun() != ShownRun::Original;
+    if (isChanged && !isOtherInput) return false;
+    return maps().hasSameInput();
+}
+
+void ComparePanel::showHeads(bool isOn) {
+    heads_->setVisible(isOn);
+    const Snapshot& second = *second_.snapshot();
+    if (!isOn || second.status.activity != Activity::Idle) return;
+    if (RunMaps::Parts now = maps().compared(); now != counted_) {
+        counted_ = std::move(now);
+        byHead_ = maps().divergences();
+        std::ranges::stable_sort(byHead_, std::greater(), [](const auto& row) { return row.second; });
+        heads_->clear();
+        for (const auto& [at, bits] : byHead_) {
+            auto* item = addPlainRow(heads_, {bench_.headLabel(at.first, at.second), formatMeasured(bits, 4)});
+            item->setData(0, Qt::UserRole, at.first);
+            item->setData(1, Qt::UserRole, at.second);
+        }
+    }
+    heads_->setVisible(!byHead_.empty());
+    caption_ = tr("A is %1. B is %2.").arg(runName(*first_), runName(second));
+    if (const QString aligned = maps().alignedText(); !aligned.isEmpty()) caption_ += ' ' + aligned;
+    if (isSame())
+        caption_ +=
+            '\n' +
+            tr("A and B are the same model and %1, so nothing differs.").arg(inputKind(*first_).say(&InputWords::noun));
+    else if (byHead_.empty())
+        caption_ += '\n' + tr("The program cannot compare head by head. Choose two models with the same number of "
+                              "layers and heads. Long texts and pictures also need the same number of tokens.");
+    if (second.sequence && !second.sequence->notice.empty()) // of the current run, Write says it
+        caption_ += '\n' + tr("B: %1").arg(shownText(second.sequence->notice));
+}
+
+QString ComparePanel::runName(const Snapshot& run) const {
+    const QString text = run.sequence ? QString::fromStdString(run.sequence->text).simplified() : QString();
+    if (second_.with() != SecondRun::OtherInput || text.isEmpty()) return shownText(run.model->name);
+    const QFontMetrics font = message_->fontMetrics();
+    return QStringLiteral("“%1”").arg(font.elidedText(text, Qt::ElideRight, kTextStart * font.averageCharWidth()));
+}
+
+void ComparePanel::say() {
+    const QString text = maps().reading();
+    // If the maps moved, another cell would be under the pointer.
+    message_->setMinimumHeight(text.isEmpty() ? 0 : message_->height());
+    message_->setText(text.isEmpty() ? caption_ : text);
+}
+
+std::optional<std::pair<int, int>> ComparePanel::exportedHead() const {
+    if (!maps().hasHead()) return std::nullopt;
+    return std::pair(bench_.selection().site, bench_.selection().head);
+}
+
+std::shared_ptr<const Snapshot> ComparePanel::comparedRun() const {
+    return second_.isComparable() ? second_.snapshot() : nullptr;
+}
+
+ExportNumbers ComparePanel::numbers() const {
+    const QString text = plainCsv(*heads_, "head,divergence");
+    std::vector<NumberArray> arrays;
+    for (const auto& [map, name] : {std::pair(RunMaps::First, "first"), std::pair(RunMaps::Second, "second"),
+                                    std::pair(RunMaps::Difference, "difference")}) {
+        const ExportNumbers of = numbersOf(maps().figure(map));
+        for (NumberArray& array : of.arrays ? of.arrays() : std::vector<NumberArray>{})
+            arrays.push_back({.name = name, .shape = array.shape, .values = std::move(array.values)});
+    }
+    return {.csv = [text] { return text; }, .arrays = [arrays] { return arrays; }};
 }
 
 QJsonObject ComparePanel::saveView() const {

@@ -3,7 +3,7 @@
 #include "app/lab/controls/head_table.h"
 #include "app/lab/widgets/front_watch.h"
 #include "app/lab/widgets/widget_makers.h"
-#include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/input_kind.h"
 #include "app/lab/workbench/snapshot_views.h"
 
 #include <QLabel>
@@ -20,12 +20,8 @@ HeadKindsPanel::HeadKindsPanel(Workbench& bench, QWidget* parent)
     makeColumn(this, spacing::kGap, {detect_, measured_, message_, {heads_, 1}});
     for (QLabel* label : {measured_, message_}) label->hide();
     connect(detect_, &QPushButton::clicked, this, &HeadKindsPanel::detect);
-    connect(heads_, &HeadTable::headChosen, this, [this](int site, int head) {
-        if (bench_.readsPictures())
-            bench_.pictures().showHead(site, head);
-        else
-            bench_.selectHead(site, head);
-    });
+    connect(heads_, &HeadTable::headChosen, this,
+            [this](int site, int head) { bench_.input().showHead(bench_, site, head); });
     connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
         if (snapshot_) setSnapshot(snapshot_);
         if (run == ShownRun::Difference && front_->isInFront() && found()) detect();
@@ -39,14 +35,16 @@ std::shared_ptr<const HeadDetection> HeadKindsPanel::found() const {
 }
 
 bool HeadKindsPanel::isCurrent() const {
-    return found() && (!snapshot_->readsPictures() || found()->inputVersion == snapshot_->sequenceVersion);
+    const bool isOfInput = inputKind(*snapshot_).namesHeadsByInput();
+    return found() && (!isOfInput || found()->inputVersion == snapshot_->sequenceVersion);
 }
 
 /// Names the heads of a model automatically when the panel first shows them, and on each new picture.
 void HeadKindsPanel::detectIfNew() {
     if (!front_->isInFront() || !snapshot_ || !snapshot_->model || isCurrent()) return;
-    if (snapshot_->readsPictures() ? !snapshot_->answer : snapshot_->status.activity != Activity::Idle) return;
-    const uint64_t version = snapshot_->readsPictures() ? snapshot_->sequenceVersion : 0;
+    const bool isOfInput = inputKind(*snapshot_).namesHeadsByInput();
+    if (isOfInput ? !canAnalyse(*snapshot_) : snapshot_->status.activity != Activity::Idle) return;
+    const uint64_t version = isOfInput ? snapshot_->sequenceVersion : 0;
     if (asked_ == snapshot_->model && askedVersion_ == version) return;
     asked_ = snapshot_->model;
     askedVersion_ = version;
@@ -64,9 +62,7 @@ void HeadKindsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot
     const QString problem = failureIn(*snapshot, HeadDetectionAnalysis{}.key());
     message_->setText(problem);
     message_->setVisible(!problem.isEmpty());
-    measured_->setText(snapshot->readsPictures() ? tr("Measured on the picture, and on it with its patches shuffled.")
-                                                 : tr("Measured on repeated random tokens and a short text of the "
-                                                      "program's own, not on the prompt."));
+    measured_->setText(inputKind(*snapshot).say(&InputWords::kindsMeasured));
     measured_->setVisible(found() != nullptr);
     detectIfNew();
 }

@@ -7,6 +7,7 @@
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/heads_grid.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/input_kind.h"
 
 #include <QPushButton>
 
@@ -76,8 +77,8 @@ void HeadsPanel::toggleLayer() {
 
 void HeadsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     snapshot_ = snapshot;
-    grid_->setVisible(!snapshot->readsPictures()); // only the visible one needs room
-    pictures_->setVisible(snapshot->readsPictures());
+    // Only the visible one needs room.
+    showPages({{AxisKind::Tokens, grid_}, {AxisKind::Patches, pictures_}}, inputKind(*snapshot).axis());
     showRows();
     showGates();
 }
@@ -105,24 +106,19 @@ void HeadsPanel::showRows() {
         const OriginalViews* compared = bench_.compared(*snapshot_);
         grid_->setRows(snapshot_->newest, compared ? compared->newest : nullptr);
     }
-    const bool isPicture = snapshot_ && snapshot_->readsPictures();
+    const InputKind& kind = snapshot_ ? inputKind(*snapshot_) : bench_.input();
     const QString places = tr("One tile per head; the rows are layers.");
     caption_->setText(places + ' ' +
-                      (isPicture              ? tr("Bright patches get much attention.")
-                       : grid_->showsChange() ? tr("Red: the last token looks there more than in the original run. "
-                                                   "Blue: less.")
-                                              : tr("Its stripes show where the last token looks.")));
-    caption_->setToolTip(isPicture ? QString()
-                                   : tr("L0 H1 is head 1 of layer 0; both count from 0. A stripe stands for each "
-                                        "token, the first at the left. The stronger its "
-                                        "colour, the more the last token looks there. The bar below is the gate: how "
-                                        "much of the head the model uses."));
+                      (grid_->showsChange()
+                           ? tr("Red: the last token looks there more than in the original run. Blue: less.")
+                           : kind.say(&InputWords::headTiles)));
+    caption_->setToolTip(kind.say(&InputWords::headTilesHelp));
 }
 
-QWidget* HeadsPanel::figure() { return bench_.readsPictures() ? pictures_ : static_cast<QWidget*>(this); }
+QWidget* HeadsPanel::figure() { return pictures_->isHidden() ? static_cast<QWidget*>(this) : pictures_; }
 
 ExportNumbers HeadsPanel::numbers() const {
-    if (bench_.readsPictures()) return pictures_->figure() ? numbersOf(*pictures_->figure()) : ExportNumbers{};
+    if (!pictures_->isHidden()) return pictures_->figure() ? numbersOf(*pictures_->figure()) : ExportNumbers{};
     if (!snapshot_ || !snapshot_->newest) return {};
     const bool isChange = grid_->showsChange();
     const auto csv = [rows = snapshot_->newest, shown = grid_->shown(), isChange] {

@@ -8,7 +8,7 @@
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
-#include "app/lab/workbench/picture_bench.h"
+#include "app/lab/workbench/input_kind.h"
 #include "app/lab/workbench/snapshot_views.h"
 #include "engine/analysis/token_values.h"
 
@@ -22,7 +22,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -121,7 +120,7 @@ const LensPage& LensesPanel::page() const { return *lensPageNamed(page_->current
 
 bool LensesPanel::hasInput() const {
     if (!snapshot_ || !snapshot_->model) return false;
-    return readsPictures() ? snapshot_->answer != nullptr : bench_.tokenCount() > 0;
+    return canAnalyse(*snapshot_);
 }
 
 int LensesPanel::choiceOf(const QString& text) const {
@@ -146,11 +145,10 @@ int LensesPanel::choiceOf(const QString& text) const {
 
 LensQuestion LensesPanel::question() {
     const Selection& selection = bench_.selection();
-    LensQuestion question{.site = selection.site, .head = selection.head};
-    if (!readsPictures()) question.position = position_->currentIndex() - 1;
+    LensQuestion question{.site = selection.site, .head = selection.head, .position = position_->currentIndex() - 1};
     question.hook = hook_->currentData().toString().toStdString();
     if (const auto hidden = predictedWord(*snapshot_); hidden && question.position < 0) question.position = *hidden;
-    question.text = (readsPictures() ? bench_.pictures().setup().otherName : text_->text()).toStdString();
+    question.text = bench_.input().otherText(bench_, text_->text()).toStdString();
     QStringList notices;
     const QString unknown = tr("“%1” is no token or class of this model. %2");
     for (const auto& [text, choice, instead] :
@@ -198,10 +196,11 @@ void LensesPanel::choosePage() {
                     for (int i = 0; i < inner->count(); ++i) inner->itemAt(i)->widget()->setVisible(isShown);
             }
     };
-    const bool isOfWhole = page().usesTarget && snapshot_ && snapshot_->model && snapshot_->model->classes > 0;
-    showRow(0, page().usesPosition && !readsPictures() && !isOfWhole);
+    const bool isOfWhole = page().usesTarget && snapshot_ && snapshot_->model && snapshot_->model->classes > 0,
+               isText = bench_.reads(AxisKind::Tokens);
+    showRow(0, page().usesPosition && isText && !isOfWhole);
     showRow(1, page().usesTarget);
-    showRow(2, page().usesOther && !readsPictures()); // the other picture is chosen in the Changes panel
+    showRow(2, page().usesOther && isText); // the other picture is chosen in the Changes panel
     showRow(3, page().usesHook);
     forget();
     askIfQuick();
@@ -259,8 +258,7 @@ void LensesPanel::showIfNew() {
         showOverlay({});
     }
     if (!found) return;
-    // An earlier picture had other patterns.
-    if (readsPictures() && found->inputVersion != snapshot_->sequenceVersion) return;
+    if (!inputKind(*snapshot_).keepsResults() && found->inputVersion != snapshot_->sequenceVersion) return;
     const auto before = bench_.comparedAnalysis(*snapshot_, key);
     if (found == shown_ && before == before_) return;
     shown_ = found;
@@ -273,21 +271,11 @@ void LensesPanel::showIfNew() {
 }
 
 LensSubject LensesPanel::subject(bool isOriginal) const {
-    if (!readsPictures()) {
-        std::vector<QString> names;
-        if (snapshot_->sequence) names = tokenLabels(snapshot_->sequence->source);
-        const size_t sourceRows = names.size();
-        std::ranges::move(tokenLabels(snapshot_->sequence.get()), std::back_inserter(names));
-        return {.model = *snapshot_->model,
-                .axis = inputAxis(*snapshot_->model, std::move(names)),
-                .sourceRows = sourceRows};
-    }
-    const PictureRun run = pictureRun(*snapshot_, isOriginal && snapshot_->originalAnswer);
-    return {.model = *run.model, .axis = run.axis(), .patterns = run.patterns};
+    return inputKind(*snapshot_).subject(*snapshot_, isOriginal);
 }
 
 void LensesPanel::showOverlay(const std::optional<MatrixCell>& cell) {
-    const bool isPossible = readsPictures() && page().overlay;
+    const bool isPossible = snapshot_ && snapshot_->model && snapshot_->model->grid.area() > 0 && page().overlay;
     if (!shown_ || !isPossible)
         overlay_->setFigure({});
     else if (hasInput() && shown_->inputVersion == snapshot_->sequenceVersion) { // else the former one stays
@@ -325,16 +313,16 @@ void LensesPanel::showState() {
     progress_->setVisible(isAnalysing && !page().isQuick);
     if (isAnalysing) progress_->setValue(qRound(snapshot_->status.progress * 100));
     const QString problem = failure();
-    explanation_->setText(
-        shown_ && !problem.isEmpty()            ? problem
-        : !isOld || (isAsked && page().isQuick) ? QCoreApplication::translate("attn::Lens", page().explanation)
-        : readsPictures() ? tr("This result is for the previous picture or model. Press Run to update it.")
-                          : tr("This result is for the previous text or model. Press Run to update it."));
+    const InputKind& kind = bench_.input();
+    explanation_->setText(shown_ && !problem.isEmpty() ? problem
+                          : !isOld || (isAsked && page().isQuick)
+                              ? QCoreApplication::translate("attn::Lens", page().explanation)
+                              : tr("This result is for the previous %1 or model. Press Run to update it.")
+                                    .arg(kind.say(&InputWords::noun)));
     view_->setWaiting(!problem.isEmpty() ? problem
                       : isAsked          ? tr("Computing…")
                       : !page().isQuick  ? tr("Press Run.")
-                      : readsPictures()  ? tr("Choose a picture.")
-                                         : tr("Type a prompt in the Generate panel."));
+                                         : kind.say(&InputWords::noInput));
 }
 
 QJsonObject LensesPanel::saveView() const {

@@ -34,7 +34,6 @@ private:
     void name(); ///< the widgets, with their help
     void layOut();
     const LensPage& page() const;
-    bool readsPictures() const { return snapshot_ && snapshot_->readsPictures(); }
     bool hasInput() const; ///< there is something to analyse
     LensQuestion question();
     int choiceOf(const QString& text) const; ///< a token by its text or "#id", or a class; -1: unknown

@@ -49,12 +49,12 @@ QString factsOf(const Snapshot& snapshot) {
                      .arg(first.heads / first.keyValueHeads);
     facts << ModelPanel::tr("width %1").arg(model.modelWidth);
     if (model.feedForwardWidth > 0) facts << ModelPanel::tr("feed-forward %1").arg(model.feedForwardWidth);
-    if (model.readsPictures())
+    if (model.grid.area() > 0)
         facts << ModelPanel::tr("%1 × %2 patches of %3 × %3 pixels")
                      .arg(model.grid.height)
                      .arg(model.grid.width)
                      .arg(model.patch);
-    else
+    if (model.vocabulary > 0)
         facts << ModelPanel::tr("vocabulary %1, context %2").arg(model.vocabulary).arg(model.contextLength);
     if (model.cacheTokenBytes > 0)
         facts << ModelPanel::tr("cache: %1 for each token, %2 for the whole context")
@@ -151,8 +151,8 @@ ExportNumbers ModelPanel::numbers() const {
 
 void ModelPanel::showModel() {
     const ModelInfo& model = *snapshot_->model;
-    tabs_->setTabVisible(tabs_->indexOf(tokenizer_), !model.readsPictures());
-    for (QWidget* page : {positions_, filters_}) tabs_->setTabVisible(tabs_->indexOf(page), model.readsPictures());
+    tabs_->setTabVisible(tabs_->indexOf(tokenizer_), model.vocabulary > 0);
+    for (QWidget* page : {positions_, filters_}) tabs_->setTabVisible(tabs_->indexOf(page), model.grid.area() > 0);
     facts_->setText(factsOf(*snapshot_));
     QStringList warnings;
     for (const std::string& warning : model.warnings) warnings << QStringLiteral("⚠ ") + shownText(warning);

@@ -24,6 +24,7 @@ class PictureClasses : public Panel {
 public:
     explicit PictureClasses(Workbench& bench, QWidget* parent = nullptr);
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QString titleNow() const override { return tr("Prediction"); }
     ExportNumbers numbers() const override;
 
 private:

@@ -163,7 +163,7 @@ void PictureInputPanel::showSetup() {
 }
 
 bool PictureInputPanel::isModelComing() const {
-    return !bench_.readsPictures() || bench_.snapshot()->status.activity == Activity::Loading;
+    return !bench_.reads(AxisKind::Patches) || bench_.snapshot()->status.activity == Activity::Loading;
 }
 
 void PictureInputPanel::editPicture(const QString& name, std::shared_ptr<const Image> picture) {
@@ -174,8 +174,8 @@ void PictureInputPanel::editPicture(const QString& name, std::shared_ptr<const I
     next.given.image = std::move(picture);
     next.given.hidden.clear();
     pictures_.edit(next, tr("choosing a picture"), "picture");
-    const auto* given = bench_.readsPictures() ? bench_.snapshot()->picture.get() : nullptr;
-    if (bench_.readsPictures() && !(given && given->image)) pictures_.post(); // the same as before
+    const auto* given = bench_.hasModel() ? bench_.snapshot()->picture.get() : nullptr;
+    if (!(given && given->image)) pictures_.post(); // the same as before
 }
 
 void PictureInputPanel::showPicture(const QString& name, const std::shared_ptr<const Image>& picture,
@@ -288,7 +288,7 @@ void PictureInputPanel::restoreView(const QJsonObject& view) {
                                 const QString& wanted, const QString& text) {
         return shown == wanted && (text.isEmpty() || text == keptText(shown, picture));
     };
-    const int64_t patches = bench_.readsPictures() ? bench_.snapshot()->model->grid.area() : 0;
+    const int64_t patches = bench_.hasModel() ? bench_.snapshot()->model->grid.area() : 0;
     std::set<int> hidden;
     for (const QJsonValue& value : view["hidden"].toArray())
         if (const int patch = value.toInt(-1); patch >= 0 && patch < patches) hidden.insert(patch);

@@ -34,6 +34,7 @@ public:
     explicit PictureInputPanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
+    QString titleNow() const override { return tr("Picture"); }
     QJsonObject saveView() const override;
     void restoreView(const QJsonObject& view) override;
 

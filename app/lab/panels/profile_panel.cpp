@@ -28,10 +28,8 @@ QString distanceText(int bin) {
 } // namespace
 
 ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
-    : Panel(bench, parent), text_(new QWidget),
-      picture_(new PictureHeads("profilePicture", PictureHeads::Kind::Distances, bench)),
-      title_(makeTextLabel("profileTitle")), split_(new QSplitter), received_(new LinesView), distances_(new LinesView),
-      largest_(new QTreeWidget) {
+    : Panel(bench, parent), title_(makeTextLabel("profileTitle")), split_(new QSplitter), received_(new LinesView),
+      distances_(new LinesView), largest_(new QTreeWidget) {
     received_->setObjectName("profileReceived");
     received_->setAccessibleName(tr("Attention received by each key from all queries"));
     distances_->setObjectName("profileDistances");
@@ -50,9 +48,7 @@ ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
     largest_->setMinimumHeight(fontMetrics().height() * 4);
     split_->setChildrenCollapsible(false);
     for (QWidget* part : std::initializer_list<QWidget*>{received_, distances_, largest_}) split_->addWidget(part);
-    makeColumn(text_, 0, {title_, {split_, 1}});
-    makeColumn(this, spacing::kGap, {text_, picture_});
-    picture_->hide();
+    makeColumn(this, spacing::kGap, {title_, {split_, 1}});
 
     connect(received_, &LinesView::pointedAt, this, [this](std::optional<int> place) {
         bench_.hoverToken(place && shown_ && shown_->keysOfPlace == 1 ? *place : -1);
@@ -78,12 +74,8 @@ ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
 
 void ProfilePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     snapshot_ = snapshot;
-    text_->setVisible(!snapshot->readsPictures()); // only the visible one needs room
-    picture_->setVisible(snapshot->readsPictures());
     showIfNew();
 }
-
-QWidget* ProfilePanel::figure() { return bench_.readsPictures() ? picture_ : static_cast<QWidget*>(this); }
 
 void ProfilePanel::showIfNew() {
     if (!snapshot_) return;
@@ -172,7 +164,6 @@ void ProfilePanel::showTitle() {
 }
 
 ExportNumbers ProfilePanel::numbers() const {
-    if (bench_.readsPictures()) return picture_->figure() ? numbersOf(*picture_->figure()) : ExportNumbers{};
     if (!shown_) return {};
     const auto array = [](const char* name, const std::vector<float>& values) {
         return NumberArray{name, {static_cast<int64_t>(values.size())}, values};
@@ -184,6 +175,17 @@ ExportNumbers ProfilePanel::numbers() const {
         .csv = [received = received_->figure(),
                 distances = distances_->figure()] { return received.csv() + QStringLiteral("\r\n") + distances.csv(); },
         .arrays = [arrays] { return arrays; }};
+}
+
+PictureProfile::PictureProfile(Workbench& bench, QWidget* parent)
+    : Panel(bench, parent), heads_(new PictureHeads("profilePicture", PictureHeads::Kind::Distances, bench)) {
+    makeColumn(this, spacing::kGap, {heads_});
+}
+
+QWidget* PictureProfile::figure() { return heads_; }
+
+ExportNumbers PictureProfile::numbers() const {
+    return heads_->figure() ? numbersOf(*heads_->figure()) : ExportNumbers{};
 }
 
 } // namespace attn

@@ -15,7 +15,7 @@ class LinesView;
 class PictureHeads;
 
 /// Summarises the selected head of a text: attention received by each key, attention by distance, and the largest
-/// weights. Of a picture, it shows how far every head looks.
+/// weights.
 class ProfilePanel : public Panel {
     Q_OBJECT
 
@@ -23,7 +23,6 @@ public:
     explicit ProfilePanel(Workbench& bench, QWidget* parent = nullptr);
 
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
-    QWidget* figure() override;
     ExportNumbers numbers() const override;
 
 protected:
@@ -40,12 +39,23 @@ private:
     std::shared_ptr<const Snapshot> snapshot_;
     std::shared_ptr<const HeadProfile> shown_, before_; ///< before_: of the original run; null: not compared
     uint64_t shownVersion_ = 0;                         ///< Snapshot::sequenceVersion of shown_
-    QWidget* text_;
-    PictureHeads* picture_;
     QLabel* title_;
     QSplitter* split_;
     LinesView *received_, *distances_;
     QTreeWidget* largest_;
+};
+
+/// How far every head looks in a picture.
+class PictureProfile : public Panel {
+    Q_OBJECT
+
+public:
+    explicit PictureProfile(Workbench& bench, QWidget* parent = nullptr);
+    QWidget* figure() override;
+    ExportNumbers numbers() const override;
+
+private:
+    PictureHeads* heads_;
 };
 
 } // namespace attn

@@ -119,7 +119,7 @@ void TextPanel::wantPattern() {
 /// Scores the prompt automatically while the text field is empty.
 void TextPanel::scoreIfNew() {
     // A model of pictures has the panel show its other page, and this one keeps an old snapshot.
-    if (!front_->isInFront() || bench_.readsPictures() || !text_->toPlainText().isEmpty() || !snapshot_ ||
+    if (!front_->isInFront() || !bench_.reads(AxisKind::Tokens) || !text_->toPlainText().isEmpty() || !snapshot_ ||
         !snapshot_->sequence)
         return;
     if (snapshot_->status.activity != Activity::Idle || asked_ == snapshot_->sequenceVersion ||

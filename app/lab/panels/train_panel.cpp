@@ -9,6 +9,7 @@
 #include "app/lab/widgets/front_watch.h"
 #include "app/lab/widgets/recipe_form.h"
 #include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/input_kind.h"
 #include "engine/io/run_folder.h"
 #include "engine/training/attention_recipe.h"
 #include "engine/training/tasks/catalogue.h"
@@ -259,8 +260,7 @@ std::vector<Panel::Place> TrainPanel::places() {
 }
 
 void TrainPanel::trainFromHere() {
-    const ModelInfo& model = *bench_.snapshot()->model;
-    const char* task = bench_.readsPictures() ? "images" : model.readsSource ? "translation" : "text";
+    const char* task = bench_.input().task(*bench_.snapshot()->model);
     bench_.requestRecipe(withMoments(furtherRecipe(bench_.snapshot()->path(), taskNamed(task))));
     bench_.showPanel("train");
 }

@@ -91,7 +91,7 @@ void FileController::openAs(const FoundFile& found, const QString& path, const Q
 
 void FileController::openText(const QString& path) {
     session_.openInstead(); // it reads the text
-    if (bench_.readsPictures())
+    if (!bench_.reads(AxisKind::Tokens))
         return notices_.fail({.what = "is a text, and the open model reads pictures",
                               .where = path.toStdString(),
                               .hint = "open a model of texts first"});

@@ -98,7 +98,7 @@ void LessonController::rememberOpen(bool isKept) const {
 void LessonController::continueOpen() { toContinue_ = QSettings().value(kOpenLesson).toString(); }
 
 void LessonController::goOn() {
-    if (toContinue_.isEmpty() || !bench_.hasModel() || !(bench_.snapshot()->sequence || bench_.readsPictures())) return;
+    if (toContinue_.isEmpty() || !bench_.hasModel()) return;
     QSettings().remove(kOpenLesson); // once: a lesson that ends the program must not open again and again
     continueLesson(std::exchange(toContinue_, {}));
     if (player_.isPlaying()) session_.stopRestoring(); // the lesson gives it back

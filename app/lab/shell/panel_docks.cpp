@@ -1,7 +1,6 @@
 #include "app/lab/shell/panel_docks.h"
 
 #include "app/lab/common/control_groups.h"
-#include "app/lab/panels/by_input_panel.h"
 #include "app/lab/shell/window_panels.h"
 #include "app/lab/widgets/widget_makers.h"
 
@@ -90,7 +89,7 @@ PanelDocks::PanelDocks(QMainWindow& window, Workbench& bench) {
         connect(&bench, &Workbench::snapshotChanged, panel, &Panel::setSnapshot);
         panels_[id] = panel;
         docks_[id] = dock;
-        if (panel->findChild<NothingForPictures*>()) textPanels_ << id;
+        if (descriptor.serves) choosy_ << id;
     }
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
         for (QWidget* up = now; up; up = up->parentWidget())
@@ -104,10 +103,11 @@ PanelDocks::~PanelDocks() {
 }
 
 QStringList PanelDocks::useless(const Snapshot& snapshot) const {
-    if (!snapshot.model) return {};
-    if (snapshot.readsPictures()) return textPanels_;
-    // They write texts, or score what may be written.
-    return snapshot.model->writesText() ? QStringList() : QStringList{"branches", "text", "beams"};
+    QStringList ids;
+    for (const PanelDescriptor& descriptor : windowPanels())
+        if (snapshot.model && descriptor.serves && !descriptor.serves(*snapshot.model))
+            ids << QString::fromLatin1(descriptor.id);
+    return ids;
 }
 
 } // namespace attn

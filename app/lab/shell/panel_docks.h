@@ -38,15 +38,15 @@ public:
     }
     /// The panel that had the keyboard last; null: none.
     Panel* focused() const { return focused_; }
-    /// Those that show nothing of pictures.
-    const QStringList& textPanels() const { return textPanels_; }
-    /// Those that show nothing of a model.
+    /// Those that show nothing of some models.
+    const QStringList& choosy() const { return choosy_; }
+    /// Those that show nothing of the open model.
     QStringList useless(const Snapshot& snapshot) const;
 
 private:
     std::map<QString, Panel*> panels_;
     std::map<QString, QDockWidget*> docks_;
-    QStringList textPanels_;
+    QStringList choosy_;
     Panel* focused_ = nullptr;
 };
 

@@ -23,9 +23,8 @@ void quitWithError(const QString& text) {
 
 bool hasPicture(const Snapshot& snapshot, const Workbench& bench) {
     const bool isIdle = snapshot.status.activity == Activity::Idle && snapshot.model;
-    if (snapshot.readsPictures()) return snapshot.answer || (isIdle && !snapshot.picture);
-    return snapshot.sequence && snapshot.next &&
-           (snapshot.grid || (isIdle && (snapshot.sequence->tokens.empty() || !bench.wantsGrid())));
+    if (!snapshot.sequence) return snapshot.answer || (isIdle && !snapshot.picture);
+    return snapshot.next && (snapshot.grid || (isIdle && (snapshot.sequence->tokens.empty() || !bench.wantsGrid())));
 }
 
 void takeScreenshotAndQuit(MainWindow& window, const QString& path) {

@@ -145,7 +145,7 @@ void SessionController::openWaitingPicture() {
     const bool isDecided = !parts_.bridge.isOpeningModel() && bench_.snapshot() == parts_.bridge.latest();
     if (waitingPicture_.isEmpty() || !isDecided) return;
     const QString path = std::exchange(waitingPicture_, {});
-    if (!bench_.readsPictures()) openModel(QStringLiteral("builtin:vit-shapes"), {}, true);
+    if (!bench_.reads(AxisKind::Patches)) openModel(QStringLiteral("builtin:vit-shapes"), {}, true);
     panels_.the<PictureInputPanel>().openPicture(path);
     bench_.showPanel("attention");
 }
@@ -167,8 +167,7 @@ void SessionController::reopen(const SessionDocument& document) {
 }
 
 void SessionController::continueRestore() {
-    const bool isReady = pending_ && isOpen(*pending_) && (bench_.snapshot()->sequence || bench_.readsPictures());
-    if (!isReady) return;
+    if (!pending_ || !isOpen(*pending_)) return;
     const SessionDocument document = *std::exchange(pending_, std::nullopt);
     if (!document.branches.empty())
         parts_.bridge.post(document.restoreCommand());

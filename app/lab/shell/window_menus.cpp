@@ -4,8 +4,6 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/focus_ring.h"
 #include "app/lab/common/icons.h"
-#include "app/lab/dialogs/finder.h"
-#include "app/lab/dialogs/shortcut_sheet.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/jobs_button.h"
 #include "app/lab/panels/start_panel.h"
@@ -34,7 +32,6 @@
 #include <QWhatsThis>
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 
 namespace attn {
@@ -448,7 +445,7 @@ void WindowMenus::update() {
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);
     const QStringList useless = bench_.snapshot() ? panels_.useless(*bench_.snapshot()) : QStringList();
-    for (const QString& id : panels_.textPanels()) {
+    for (const QString& id : panels_.choosy()) {
         enableUnlessLocked(actions_.at("panel." + id), !useless.contains(id));
         panels_.dock(id).toggleViewAction()->setEnabled(!useless.contains(id));
     }
@@ -465,38 +462,6 @@ void WindowMenus::update() {
 
 void WindowMenus::setWorkspace(const Workspace& workspace) {
     actions_.at(QStringLiteral("workspace.") + workspace.id)->setChecked(true);
-}
-
-void WindowMenus::showShortcuts() {
-    auto* sheet = new ShortcutSheet(*window_.menuBar(), &window_);
-    sheet->setAttribute(Qt::WA_DeleteOnClose);
-    sheet->open();
-}
-
-void WindowMenus::showFinder() {
-    std::vector<Finder::Entry> entries;
-    for (const auto& [id, action] : actions_) {
-        if (!action->isVisible() || !action->isEnabled() || action->text().isEmpty()) continue;
-        const QString kind = id.startsWith("panel.")       ? tr("Panel")
-                             : id.startsWith("workspace.") ? tr("Workspace")
-                             : id.startsWith("bundled.")   ? tr("Model")
-                             : id.startsWith("recent")     ? tr("Recent")
-                                                           : tr("Action");
-        entries.push_back({shownOnButton(action->text()), kind, action->shortcut().toString(QKeySequence::NativeText),
-                           [action = action] { action->trigger(); }, action->toolTip()});
-    }
-    std::ranges::move(Finder::words(), std::back_inserter(entries));
-    if (!parts_.locks.isLesson() && parts_.locks.own().isEmpty()) {
-        for (const auto& [id, panel] : panels_.panels())
-            for (Panel::Place& place : panel->places())
-                entries.push_back({place.title, place.kind, {}, std::move(place.open), std::move(place.help), true});
-        for (const auto& [id, panel] : panels_.panels())
-            Finder::addControls(entries, *panel, panels_.dock(id).windowTitle(),
-                                [this, id = id] { bench_.showPanel(id); });
-    }
-    auto* finder = new Finder(std::move(entries), &window_);
-    finder->setAttribute(Qt::WA_DeleteOnClose);
-    finder->open();
 }
 
 } // namespace attn

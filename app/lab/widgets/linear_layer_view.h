@@ -14,6 +14,7 @@ class QPushButton;
 
 namespace attn {
 
+struct Figure;
 struct FigureTheme;
 class MatrixView;
 class PlotGrid;

@@ -2,6 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
+#include "app/lab/workbench/input_kind.h"
 #include "engine/inference/vision_model.h"
 
 #include <QCoreApplication>
@@ -32,10 +33,7 @@ std::string answerName(const ModelInfo& model, int answer) {
 } // namespace
 
 std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal) {
-    if (snapshot.readsPictures()) {
-        const auto& answer = isOriginal ? snapshot.originalAnswer : snapshot.answer;
-        return answer ? answer->probabilities : std::vector<float>();
-    }
+    if (const auto& answer = isOriginal ? snapshot.originalAnswer : snapshot.answer) return answer->probabilities;
     if (snapshot.model && snapshot.model->classes > 0) {
         const auto& classes = isOriginal ? snapshot.originalClasses : snapshot.classes;
         return classes ? saidOf(classes->logits, classes->activation) : std::vector<float>();
@@ -60,12 +58,12 @@ std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_
 }
 
 QString answerTitle(const ModelInfo& model) {
-    const bool hasClasses = model.readsPictures() || model.classes > 0;
+    const bool hasClasses = model.classes > 0;
     return hasClasses && model.activation == ClassActivation::None ? AnswersText::tr("Quantity")
            : hasClasses                                            ? AnswersText::tr("Class")
            : model.writesText()                                    ? AnswersText::tr("Next token")
            : model.maskToken                                       ? AnswersText::tr("Hidden word")
-                                                                   : AnswersText::tr("Answer");
+                             : inputKind(model.inputAxis()).say(&InputWords::otherAnswer);
 }
 
 QString meaningOfAnswer(const ModelInfo& model) {
@@ -75,9 +73,7 @@ QString meaningOfAnswer(const ModelInfo& model) {
     case ClassActivation::None:
         return AnswersText::tr("It is a regression: its answers are numbers, not probabilities.");
     default:
-        return model.readsPictures() ? AnswersText::tr("It always divides 100 % among them, so a picture of anything "
-                                                       "else can get a high number, too.")
-                                     : QString();
+        return inputKind(model.inputAxis()).say(&InputWords::shares);
     }
 }
 

@@ -33,7 +33,7 @@ void PictureBench::forgetModel() {
 }
 
 void PictureBench::post() {
-    if (bench_.readsPictures()) bench_.post(SetPictureCommand{setup_.given});
+    if (bench_.reads(AxisKind::Patches)) bench_.post(SetPictureCommand{setup_.given});
 }
 
 void PictureBench::edit(const PictureSetup& setup, const QString& text, const QString& what) {
@@ -101,7 +101,7 @@ void PictureBench::setRollout(const RolloutOptions& options, std::optional<Logit
 }
 
 void PictureBench::askForRollout() {
-    if (!bench_.readsPictures() || !bench_.snapshot()->answer || !look_.isRollout) return;
+    if (!look_.isRollout || !bench_.hasModel() || !bench_.snapshot()->answer) return;
     if (std::exchange(rolledOut_, bench_.snapshot()->sequenceVersion) == bench_.snapshot()->sequenceVersion) return;
     bench_.post(RunAnalysisCommand{std::make_shared<RolloutAnalysis>(rollout_)});
 }

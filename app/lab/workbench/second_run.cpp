@@ -8,28 +8,6 @@
 #include <utility>
 
 namespace attn {
-namespace {
-
-/// The text of a run for another model, which may split it into other tokens, and may not read all that belongs to it.
-/// @param other null: not known yet
-GivenText textFor(const Snapshot& run, const ModelInfo* other) {
-    GivenText text = run.textSoFar();
-    const ModelInfo& model = *run.model;
-    const bool hasSameTokens =
-        other && other->tokenTexts == model.tokenTexts && other->readsSource == model.readsSource;
-    if (model.hasTokenizer && !hasSameTokens) {
-        if (!model.readsSource && text.second.empty())
-            text.text = run.sequence->text; // also what the model has written
-        text.tokens.clear();
-        text.target.clear();
-    }
-    if (!other || !other->readsPairs) text.second.clear();
-    if (!other || !other->readsTrees) text.parents.clear();
-    return text;
-}
-
-} // namespace
-
 SecondRun::SecondRun(Workbench& bench) : bench_(bench), second_(std::make_shared<Snapshot>()) {
     connect(&bench.pictures(), &PictureBench::lookChanged, this, &SecondRun::askForRollout);
 }
@@ -50,34 +28,19 @@ void SecondRun::choose(With with, const QString& text, const QString& path) {
 
 std::optional<SecondRun::Asked> SecondRun::wanted() const {
     const Snapshot* first = bench_.snapshot().get();
-    const bool isOtherModel = with_ == OtherModel, isOtherInput = with_ == OtherInput;
+    const bool isOtherModel = with_ == OtherModel;
     if (with_ == Nothing || !first || !first->model || (isOtherModel && path_.isEmpty())) return {};
     Asked next{.path = isOtherModel ? path_.toStdString() : first->path()};
     if (!isOtherModel) next.storage = first->model->storage;
     if (!isOtherModel && first->shown) next.weights = first->shown->weights;
-    if (first->readsPictures()) {
-        GivenPicture& picture = next.given.picture = bench_.pictures().setup().given;
-        if (isOtherInput && !picture.other) return {};
-        if (isOtherInput) { // the changes refer to this model
-            picture.image = picture.other;
-            next.changes = first->changes;
-            next.run = first->run == ShownRun::Original ? ShownRun::Original : ShownRun::Changed;
-        }
-        const bool hasSameGrid = !isOtherModel || (second_->model && second_->model->grid == first->model->grid);
-        if (!hasSameGrid) picture.hidden.clear();
-        return next;
-    }
-    const bool isReady = bench_.tokenCount() > 0 && first->status.activity == Activity::Idle;
-    if (!isReady || (isOtherInput && text_.isEmpty())) return {};
-    next.given.text = isOtherInput   ? GivenText{.text = text_.toStdString()}
-                      : isOtherModel ? textFor(*first, second_->model.get())
-                                     : first->textSoFar();
+    auto input = bench_.input().secondInput(bench_, *this);
+    if (!input) return {};
+    next.input = *std::move(input);
     return next;
 }
 
 bool SecondRun::waitsForFirst() const {
-    return with_ != Nothing && !bench_.readsPictures() && bench_.hasModel() &&
-           bench_.snapshot()->status.activity == Activity::Generating;
+    return with_ != Nothing && bench_.hasModel() && bench_.snapshot()->status.activity == Activity::Generating;
 }
 
 void SecondRun::makeSession() {
@@ -99,8 +62,8 @@ void SecondRun::open(const Asked& next) {
     isOpen_ = false;
     asked_ = {.path = next.path, .storage = next.storage, .weights = next.weights};
     if (const auto& shown = bench_.snapshot()->shown; shown && with_ != OtherModel) return bridge_->post(*shown);
-    asked_->given = next.given;
-    bridge_->post(OpenModelCommand{.path = next.path, .storage = next.storage, .given = next.given});
+    asked_->input.given = next.input.given;
+    bridge_->post(OpenModelCommand{.path = next.path, .storage = next.storage, .given = next.input.given});
 }
 
 void SecondRun::follow() {
@@ -115,10 +78,11 @@ void SecondRun::follow() {
     if (!asked_ || asked_->path != next->path || asked_->storage != next->storage || asked_->weights != next->weights)
         open(*next);
     if (!isOpen_) return; // it follows when the model is there
-    if (asked_->run != next->run) bridge_->post(ShowRunCommand{next->run});
-    if (asked_->given.text != next->given.text) bridge_->post(SetPromptCommand{next->given.text});
-    if (asked_->given.picture != next->given.picture) bridge_->post(SetPictureCommand{next->given.picture});
-    if (asked_->changes != next->changes) bridge_->post(SetChangesCommand{next->changes});
+    const SecondInput &before = asked_->input, &now = next->input;
+    if (before.run != now.run) bridge_->post(ShowRunCommand{now.run});
+    if (before.given.text != now.given.text) bridge_->post(SetPromptCommand{now.given.text});
+    if (before.given.picture != now.given.picture) bridge_->post(SetPictureCommand{now.given.picture});
+    if (before.changes != now.changes) bridge_->post(SetChangesCommand{now.changes});
     asked_ = std::move(next);
 }
 
@@ -129,7 +93,7 @@ void SecondRun::want(const PatternRequest& view) {
 }
 
 void SecondRun::askForRollout() {
-    if (!bridge_ || !second_->answer || !bench_.readsPictures() || !bench_.pictures().look().isRollout) return;
+    if (!bridge_ || !second_->answer || !readsTheSame() || !bench_.pictures().look().isRollout) return;
     RolloutAnalysis rollout = bench_.pictures().rollout();
     if (rollout.target) {
         const int label = sameAnswer(*bench_.snapshot()->model, rollout.target->token, *second_->model);
@@ -143,23 +107,24 @@ void SecondRun::askForRollout() {
     bridge_->post(RunAnalysisCommand{std::make_shared<RolloutAnalysis>(rollout)});
 }
 
+bool SecondRun::readsTheSame() const {
+    return bench_.hasModel() && second_->model && bench_.snapshot()->model->inputAxis() == second_->model->inputAxis();
+}
+
 bool SecondRun::isComparable() const {
-    if (with_ == Nothing || !isOpen_ || !bench_.hasModel() || !second_->model) return false;
+    if (with_ == Nothing || !isOpen_ || !readsTheSame()) return false;
     const Snapshot& first = *bench_.snapshot();
-    if (first.readsPictures() != second_->readsPictures()) return false;
-    return first.readsPictures() ? first.answer && second_->answer : first.sequence && second_->sequence;
+    return (first.answer && second_->answer) || (first.sequence && second_->sequence);
 }
 
 QString SecondRun::problem() const {
     if (with_ == Nothing) return tr("Choose a second run.");
     if (!bench_.hasModel()) return tr("Open a model first.");
-    const bool isPicture = bench_.readsPictures();
-    if (with_ == OtherInput && isPicture && !bench_.pictures().setup().given.other)
-        return tr("Choose the other picture.");
-    if (with_ == OtherInput && !isPicture && text_.isEmpty()) return tr("Type the other text and press Compare.");
+    const InputKind& kind = bench_.input();
+    if (with_ == OtherInput && !kind.hasOther(bench_, *this)) return kind.say(&InputWords::noOtherInput);
     if (with_ == OtherModel && path_.isEmpty()) return tr("Choose the other model and press Compare.");
     if (second_->runFailure) return shownText(second_->runFailure->sentence());
-    if (with_ == OtherModel && isOpen_ && second_->readsPictures() != isPicture)
+    if (with_ == OtherModel && isOpen_ && !readsTheSame())
         return tr("Both models must read texts, or both must read pictures.");
     return {};
 }

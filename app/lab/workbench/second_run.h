@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/lab/workbench/input_kind.h"
 #include "app/lab/workbench/workbench.h"
 #include "engine/analysis/attention_rollout.h"
 
@@ -21,6 +22,7 @@ public:
     ~SecondRun() override;
 
     With with() const { return with_; }
+    const QString& text() const { return text_; } ///< of OtherInput
     /// Chooses B, and tries again after a failure.
     /// @param text of OtherInput, for models of text; vision models read the other picture of PictureBench
     /// @param path of OtherModel
@@ -46,11 +48,10 @@ private:
         std::string path;
         Storage storage = Storage::F32;
         std::shared_ptr<const WeightSet> weights{};
-        Given given{};
-        std::shared_ptr<const Changes> changes{};
-        ShownRun run = ShownRun::Changed;
+        SecondInput input{};
         bool operator==(const Asked&) const = default;
     };
+    bool readsTheSame() const;           ///< B's model reads what A's reads
     std::optional<Asked> wanted() const; ///< none: B cannot run, or A is at work
     void makeSession();
     void open(const Asked& next);

@@ -1,7 +1,7 @@
 #include "app/lab/workbench/snapshot_views.h"
 
-#include "app/figures/axis_display.h"
 #include "app/figures/token_label.h"
+#include "app/lab/workbench/input_kind.h"
 #include "engine/analysis/attention_rollout.h"
 #include "engine/analysis/patch_embedding.h"
 
@@ -16,23 +16,16 @@ constexpr size_t kMostListed = 4096; ///< most rows of a list
 /// The layout of a site's tokens; null for texts, and until a picture has been read.
 const LayerLayout* layoutAt(const Snapshot& snapshot, int site) {
     const auto at = static_cast<size_t>(site);
-    const bool isKnown = snapshot.readsPictures() && snapshot.answer && at < snapshot.answer->patterns.size();
+    const bool isKnown = snapshot.answer && at < snapshot.answer->patterns.size();
     return isKnown ? &snapshot.answer->patterns[at].layout : nullptr;
 }
 
 } // namespace
 
-std::vector<QString> rowNames(const Snapshot& snapshot) {
-    if (snapshot.readsPictures()) return inputAxis(*snapshot.model, {}).names;
-    std::vector<QString> names = tokenLabels(snapshot.sequence.get());
-    for (size_t row = 0; row < names.size(); ++row) names[row] = QStringLiteral("%1 “%2”").arg(row).arg(names[row]);
-    return names;
-}
-
 void listRows(QComboBox& box, const QString& first, const Snapshot& snapshot) {
     const QSignalBlocker quiet(box);
     const int current = box.currentIndex();
-    const std::vector<QString> names = rowNames(snapshot);
+    const std::vector<QString> names = inputKind(snapshot).rowNames(snapshot);
     QStringList items{first};
     for (size_t row = 0; row < std::min(names.size(), kMostListed); ++row) items << names[row];
     box.clear();
@@ -41,7 +34,7 @@ void listRows(QComboBox& box, const QString& first, const Snapshot& snapshot) {
 }
 
 int rowOfSelection(const Snapshot& snapshot, int selected) {
-    return selected + (snapshot.readsPictures() ? static_cast<int>(snapshot.model->prefix.size()) : 0);
+    return selected + (snapshot.model ? static_cast<int>(snapshot.model->prefix.size()) : 0);
 }
 
 int rowAtSite(const Snapshot& snapshot, int row, int site) {
@@ -53,8 +46,7 @@ int rowAtSite(const Snapshot& snapshot, int row, int site) {
 
 int rowsAtSite(const Snapshot& snapshot, int site) {
     if (const LayerLayout* layout = layoutAt(snapshot, site)) return static_cast<int>(layout->tokens);
-    if (snapshot.readsPictures()) return snapshot.model->tokens();
-    return static_cast<int>(snapshot.queries(site).size());
+    return inputKind(snapshot).rowsAtSite(snapshot, site);
 }
 
 std::shared_ptr<const PatternTile> shownTile(const std::shared_ptr<const PatternTile>& detail,
@@ -80,7 +72,7 @@ bool isCompletePicture(const Snapshot& snapshot) {
 }
 
 PictureRun pictureRun(const Snapshot& snapshot, bool isOriginal) {
-    PictureRun run{.model = snapshot.readsPictures() ? snapshot.model.get() : nullptr};
+    PictureRun run{.model = inputKind(snapshot).axis() == AxisKind::Patches ? snapshot.model.get() : nullptr};
     const PictureAnswer* answer = (isOriginal ? snapshot.originalAnswer : snapshot.answer).get();
     run.embedding = resultIn<PatchEmbedding>(snapshot.analyses, PatchEmbeddingAnalysis{}.key()).get();
     if (!run.model || !answer) return run;

@@ -11,9 +11,7 @@ class QComboBox;
 
 namespace attn {
 
-/// The names of the rows of the input's axis, as lists show them: "4 “cat”" of a text, "patch 1, 3" of a picture.
-std::vector<QString> rowNames(const Snapshot& snapshot);
-/// Lists the rows below an item for all or none of them. The choice stays where it can.
+/// Lists the rows of the input's axis below an item for all or none of them. The choice stays where it can.
 void listRows(QComboBox& box, const QString& first, const Snapshot& snapshot);
 /// The row of the axis that Selection::row names: patches of a picture follow tokens such as CLS.
 int rowOfSelection(const Snapshot& snapshot, int selected);

@@ -1,6 +1,7 @@
 #include "app/lab/workbench/workbench.h"
 
 #include "app/figures/head_label.h"
+#include "app/lab/workbench/input_kind.h"
 #include "app/lab/workbench/picture_bench.h"
 #include "app/lab/workbench/undo_commands.h"
 #include "engine/inference/named_changes.h"
@@ -12,13 +13,6 @@ namespace attn {
 namespace {
 
 using ChangesStep = StateStep<Changes, 2>;
-
-/// The first attention from a target to its source: the one that changes while the target is written.
-int crossSite(const ModelInfo& model) {
-    const auto& sites = model.structure.sites;
-    const auto found = std::ranges::find_if(sites, [](const Site& site) { return site.queryStream != site.keyStream; });
-    return found == sites.end() ? 0 : static_cast<int>(found - sites.begin());
-}
 
 bool areEqual(const std::shared_ptr<const Changes>& a, const std::shared_ptr<const Changes>& b) {
     return a == b || ((!a || a->empty()) && (!b || b->empty()));
@@ -36,6 +30,13 @@ Workbench::~Workbench() = default;
 void Workbench::setTheme(ThemeId theme) {
     theme_ = theme;
     emit themeChanged(theme);
+}
+
+const InputKind& Workbench::input() const { return snapshot_ ? inputKind(*snapshot_) : inputKind(AxisKind::Tokens); }
+
+bool Workbench::reads(AxisKind axis) const {
+    const auto isOfKind = [axis](const Axis& each) { return each.kind == axis; };
+    return axis == input().axis() || (hasModel() && std::ranges::any_of(snapshot_->model->structure.axes, isOfKind));
 }
 
 int Workbench::tokenCount() const {
@@ -62,10 +63,6 @@ int Workbench::queryCount() const {
 
 int Workbench::keyCount() const { return snapshot_ ? static_cast<int>(snapshot_->keys(selection_.site).size()) : 0; }
 
-int Workbench::rowCount() const {
-    return readsPictures() ? static_cast<int>(snapshot_->model->grid.area()) : tokenCount();
-}
-
 void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
     const bool isSameFolder = snapshot_ && snapshot_->path() == snapshot->path(); // another step of a training run
@@ -78,9 +75,8 @@ void Workbench::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         showRun(ShownRun::Changed);
         selectCell(std::nullopt);
         if (!isSameFolder) selectRow(std::nullopt);
-        if (readsPictures()) selectHead(snapshot_->model->siteCount() - 1, 0);
-        if (!isSameFolder && snapshot_->model && snapshot_->model->readsSource)
-            selectHead(crossSite(*snapshot_->model), 0);
+        if (snapshot_->model)
+            if (const auto site = input().firstSite(*snapshot_->model, isSameFolder)) selectHead(*site, 0);
         pictures_->forgetModel();
         startSampling();
     }
@@ -122,7 +118,7 @@ void Workbench::select(Selection selection) {
     if (hasModel()) {
         selection.site = std::clamp(selection.site, 0, std::max(0, snapshot_->model->siteCount() - 1));
         selection.head = std::clamp(selection.head, 0, std::max(0, snapshot_->model->site(selection.site).heads - 1));
-        if (selection.row && *selection.row >= rowCount()) selection.row.reset();
+        if (selection.row && *selection.row >= input().rowCount(*snapshot_)) selection.row.reset();
         if (selection.cell && (selection.cell->query >= std::ssize(snapshot_->queries(selection.site)) ||
                                selection.cell->key >= std::ssize(snapshot_->keys(selection.site))))
             selection.cell.reset();
@@ -271,7 +267,7 @@ void Workbench::postViews() {
 }
 
 void Workbench::explainIfStale() {
-    if (!hasModel() || readsPictures()) return;
+    if (!hasModel()) return;
     if (!selection_.cell) {
         if (std::exchange(asked_, {})) post(CellRequest{.site = -1}); // no run has to explain it
         return;

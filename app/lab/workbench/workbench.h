@@ -22,6 +22,7 @@ namespace attn {
 class PlaygroundBridge;
 class RunListModel;
 class TrainingBridge;
+class InputKind;
 class PictureBench;
 struct Image;
 
@@ -73,6 +74,7 @@ public:
     RunListModel& runs() { return *runs_; }
     PlaygroundBridge& playground() { return *playground_; }
     PictureBench& pictures() { return *pictures_; }
+    const PictureBench& pictures() const { return *pictures_; }
 
     ThemeId theme() const { return theme_; }
     void setTheme(ThemeId theme);
@@ -82,7 +84,10 @@ public:
     /// Adopts a snapshot. The selection stays within its model and its text.
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     bool hasModel() const { return snapshot_ && snapshot_->model; }
-    bool readsPictures() const { return snapshot_ && snapshot_->readsPictures(); }
+    /// The kind of what the open model reads; see inputKind().
+    const InputKind& input() const;
+    /// Whether the open model has rows of a kind; without a model, that of input().
+    bool reads(AxisKind axis) const;
     int tokenCount() const;
     /// How figures and tables name a site of the open model, and a head: "L2 H3", "Cross L2 H3".
     QString siteLabel(int site) const;
@@ -172,7 +177,6 @@ signals:
     void panelRequested(const QString& id);
 
 private:
-    int rowCount() const; ///< number of tokens of the text, or of patches
     void startSampling();
     void adoptChanges();
     /// Tells what has changed in the shared state since this was last told. While a snapshot is given out, some panels

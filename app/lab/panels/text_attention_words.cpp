@@ -1,4 +1,4 @@
-#include "app/lab/panels/attention_panel.h"
+#include "app/lab/panels/text_attention.h"
 
 #include "app/figures/arcs_figure.h"
 #include "app/figures/head_label.h"
@@ -15,42 +15,42 @@
 namespace attn {
 
 /// Whether a tile shows each cell of a whole pattern.
-bool AttentionPanel::canJoin(const PatternTile& tile) const {
+bool TextAttention::canJoin(const PatternTile& tile) const {
     return tile.isExact() && tile.rows == std::ssize(snapshot_->queries(tile.site)) &&
            tile.columns == std::ssize(snapshot_->keys(tile.site));
 }
 
-void AttentionPanel::joinWords(int site) {
+void TextAttention::joinWords(int site) {
     joined_.reset();
     if (!look_.wholeWords || !snapshot_->detail || !canJoin(*snapshot_->detail)) return;
     joined_ = {wordRows(snapshot_->queries(site)), wordRows(snapshot_->keys(site))};
 }
 
-std::shared_ptr<const PatternTile> AttentionPanel::shownTile(const std::shared_ptr<const PatternTile>& tile) const {
+std::shared_ptr<const PatternTile> TextAttention::shownTile(const std::shared_ptr<const PatternTile>& tile) const {
     return joined_ && tile && canJoin(*tile) ? wordTile(*tile, joined_->queries, joined_->keys) : tile;
 }
 
-std::vector<QString> AttentionPanel::labelsOf(std::span<const TokenInfo> tokens, const WordRows* words) {
+std::vector<QString> TextAttention::labelsOf(std::span<const TokenInfo> tokens, const WordRows* words) {
     return words ? words->labels : tokenLabels(tokens);
 }
 
-int AttentionPanel::placeOf(int token, const WordRows* words) {
+int TextAttention::placeOf(int token, const WordRows* words) {
     return words && token >= 0 && token < std::ssize(words->wordOf) ? words->wordOf[static_cast<size_t>(token)] : token;
 }
 
-int AttentionPanel::tokenAt(int place, const WordRows* words) {
+int TextAttention::tokenAt(int place, const WordRows* words) {
     return words && place >= 0 && place < words->count() ? words->begins[static_cast<size_t>(place)] : place;
 }
 
-const WordRows* AttentionPanel::queryWords() const { return joined_ ? &joined_->queries : nullptr; }
-const WordRows* AttentionPanel::keyWords() const { return joined_ ? &joined_->keys : nullptr; }
+const WordRows* TextAttention::queryWords() const { return joined_ ? &joined_->queries : nullptr; }
+const WordRows* TextAttention::keyWords() const { return joined_ ? &joined_->keys : nullptr; }
 
-int AttentionPanel::linkedPlace() const {
+int TextAttention::linkedPlace() const {
     return hoveredToken_ >= 0 ? hoveredToken_ : placeOf(bench_.selection().row.value_or(-1), queryWords());
 }
 
-void AttentionPanel::showArcs() {
-    if (look_.picture != AttentionPicture::Arcs || !snapshot_ || bench_.readsPictures()) return;
+void TextAttention::showArcs() {
+    if (look_.picture != AttentionPicture::Arcs || !snapshot_) return;
     ArcsFigure figure;
     figure.title = headTitle(choice(), bench_.siteLabel(choice().site));
     figure.hidesFirst = look_.scale.hidesFirst;
@@ -73,13 +73,13 @@ void AttentionPanel::showArcs() {
     arcs_->setFigure(std::move(figure));
 }
 
-std::optional<Cell> AttentionPanel::selectedPlace() const {
+std::optional<Cell> TextAttention::selectedPlace() const {
     const auto& cell = bench_.selection().cell;
     if (!cell) return {};
     return Cell{placeOf(cell->query, queryWords()), placeOf(cell->key, keyWords())};
 }
 
-void AttentionPanel::nameWords(int query) {
+void TextAttention::nameWords(int query) {
     const HeatmapFigure& head = heatmap_->figure();
     const std::vector<QString>& labels = head.queryLabels();
     const bool isKnown = query >= 0 && query < static_cast<int>(labels.size());

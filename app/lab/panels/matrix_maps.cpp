@@ -1,21 +1,14 @@
-// The patterns of two runs, their difference, and what differs by head.
-
 #include "app/figures/drawing.h"
 #include "app/figures/map_figure.h"
 #include "app/figures/scale.h"
 #include "app/figures/token_label.h"
-#include "app/figures/vision_figures.h"
-#include "app/lab/panels/compare_panel.h"
+#include "app/lab/panels/run_maps.h"
 #include "app/lab/widgets/matrix_view.h"
-#include "app/lab/widgets/patch_overlay_view.h"
-#include "app/lab/widgets/plain_table.h"
-#include "app/lab/workbench/picture_bench.h"
+#include "app/lab/widgets/widget_makers.h"
+#include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/snapshot_views.h"
 #include "engine/analysis/token_alignment.h"
 #include "engine/inference/pattern_divergence.h"
-
-#include <QLabel>
-#include <QTreeWidget>
 
 #include <algorithm>
 #include <cmath>
@@ -26,8 +19,6 @@
 
 namespace attn {
 namespace {
-
-constexpr int kTextStart = 40; ///< characters of a text that the caption shows
 
 /// Numbers the token texts of both sequences. Equal texts get equal numbers, also where the models' token ids differ.
 std::pair<std::vector<int>, std::vector<int>> contents(std::span<const TokenInfo> a, std::span<const TokenInfo> b) {
@@ -46,16 +37,16 @@ MatrixFigure patternFigure(const Snapshot& snapshot, const std::shared_ptr<const
                            const QString& title) {
     MatrixFigure figure;
     figure.title = title;
-    figure.rowTitle = ComparePanel::tr("query");
-    figure.columnTitle = ComparePanel::tr("key");
+    figure.rowTitle = MatrixMaps::tr("query");
+    figure.columnTitle = MatrixMaps::tr("key");
     figure.kind = MatrixFigure::Kind::Weights;
     figure.writesValues = true;
     if (!tile || tile->rows == 0) return figure;
     figure.setMatrix(tile->rows, tile->columns, visibleWeights(*tile));
     if (!tile->isExact()) {
         figure.note = tile->leavesOutFirst
-                          ? ComparePanel::tr("each pixel covers several tokens; the first token is left out")
-                          : ComparePanel::tr("each pixel covers several tokens");
+                          ? MatrixMaps::tr("each pixel covers several tokens; the first token is left out")
+                          : MatrixMaps::tr("each pixel covers several tokens");
         return figure;
     }
     figure.rowLabels = tokenLabels(snapshot.queries(tile->site));
@@ -67,7 +58,23 @@ MatrixFigure patternFigure(const Snapshot& snapshot, const std::shared_ptr<const
 
 } // namespace
 
-void ComparePanel::align() {
+MatrixMaps::MatrixMaps(Workbench& bench, const SecondRun& second, QObject* parent)
+    : RunMaps(bench, second, parent), a_(make("compareA", First)), b_(make("compareB", Second)),
+      difference_(make("compareDifference", Difference)) {}
+
+MatrixView* MatrixMaps::make(const char* id, Map map) {
+    auto* view = named(new MatrixView, id, titleOf(map));
+    connect(view, &MatrixView::pointedAt, this, &MatrixMaps::link);
+    connect(view, &MatrixView::activated, this, [this, map] { emit activated(map); });
+    followTheme(bench_, view);
+    return view;
+}
+
+QWidget* MatrixMaps::view(Map map) const { return map == First ? a_ : map == Second ? b_ : difference_; }
+
+const Figure& MatrixMaps::figure(Map map) const { return static_cast<const MatrixView*>(view(map))->figure(); }
+
+void MatrixMaps::align() {
     const auto sequences = first_ ? std::pair(first_->sequence, second_.snapshot()->sequence) : decltype(aligned_){};
     if (sequences == std::exchange(aligned_, sequences)) return;
     partners_.clear();
@@ -81,7 +88,7 @@ void ComparePanel::align() {
     sourcePartners_ = aligned(sequences.first->source, sequences.second->source);
 }
 
-std::vector<int> ComparePanel::partnersOf(int site, int Site::*stream, int rowsOfA, int rowsOfB) const {
+std::vector<int> MatrixMaps::partnersOf(int site, int Site::*stream, int rowsOfA, int rowsOfB) const {
     const Snapshot& second = *second_.snapshot();
     if (!second.model || site >= second.model->siteCount()) return {};
     const bool isOfSource = first_->model->readsSource && first_->model->site(site).*stream == 0;
@@ -91,7 +98,7 @@ std::vector<int> ComparePanel::partnersOf(int site, int Site::*stream, int rowsO
     return fits ? partners : std::vector<int>();
 }
 
-QString ComparePanel::alignedText() const {
+QString MatrixMaps::alignedText() const {
     if (!aligned_.first || !aligned_.second) return {};
     const size_t countA = partners_.size(), countB = aligned_.second->tokens.size();
     const auto count = static_cast<size_t>(std::ranges::count_if(partners_, [](int partner) { return partner >= 0; }));
@@ -105,17 +112,17 @@ QString ComparePanel::alignedText() const {
     return sentence + ' ' + (differing == 1 ? tr("1 pair differs.") : tr("%1 pairs differ.").arg(differing));
 }
 
-bool ComparePanel::isSame() const {
-    const Snapshot& second = *second_.snapshot();
-    const SecondRun::With with = second_.with();
-    const bool isOtherModel = with == SecondRun::OtherModel, isOtherInput = with == SecondRun::OtherInput;
-    if (first_->path() != second.path() || (isOtherModel && first_->shown)) return false;
-    const bool isChanged = !bench_.changes().empty() && bench_.shownRun() != ShownRun::Original;
-    if (isChanged && !isOtherInput) return false;
-    return first_->readsPictures() ? !isOtherInput : first_->sequence->text == second.sequence->text;
+bool MatrixMaps::hasNoDifference() const {
+    return difference_->figure().isEmpty() && !difference_->figure().note.isEmpty();
 }
 
-std::pair<ComparePanel::Tile, ComparePanel::Tile> ComparePanel::tiles() const {
+RunMaps::Parts MatrixMaps::compared() const {
+    return {first_->grid, second_.snapshot()->grid, aligned_.first, aligned_.second};
+}
+
+bool MatrixMaps::hasSameInput() const { return first_->sequence->text == second_.snapshot()->sequence->text; }
+
+std::pair<MatrixMaps::Tile, MatrixMaps::Tile> MatrixMaps::tiles() const {
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
     const Snapshot& second = *second_.snapshot();
     auto a = shownTile(*first_, site, head, true), b = shownTile(second, site, head, true);
@@ -128,12 +135,12 @@ std::pair<ComparePanel::Tile, ComparePanel::Tile> ComparePanel::tiles() const {
     return {std::move(a), std::move(b)};
 }
 
-void ComparePanel::showMatrices(bool isOn) {
-    for (const Map* map : maps()) map->matrix->setVisible(isOn);
-    if (!isOn) {
-        for (const Map* map : maps()) map->matrix->setFigure({});
-        return;
+void MatrixMaps::show(bool isOn) {
+    for (MatrixView* view : {a_, b_, difference_}) {
+        view->setVisible(isOn);
+        if (!isOn) view->setFigure({});
     }
+    if (!isOn) return;
     const auto [one, another] = tiles();
     const auto [site, number] = std::pair(bench_.selection().site, bench_.selection().head);
     const QString head = bench_.headLabel(site, number);
@@ -185,55 +192,20 @@ void ComparePanel::showMatrices(bool isOn) {
         difference.note = tr("Long texts can be compared only if both have the same length.");
     }
     shareScale(a, b);
-    a_.matrix->setFigure(std::move(a));
-    b_.matrix->setFigure(std::move(b));
-    difference_.matrix->setFigure(std::move(difference));
+    a_->setFigure(std::move(a));
+    b_->setFigure(std::move(b));
+    difference_->setFigure(std::move(difference));
 }
 
-void ComparePanel::showOverlays(bool isOn) {
-    for (const Map* map : {&a_, &b_}) map->overlay->setVisible(isOn);
-    PatchOverlayFigure figure;
-    if (isOn && first_->readsPictures() && second_.snapshot()->readsPictures()) { // B may not have followed A yet
-        const VisionLook look = bench_.pictures().look();
-        const PictureRun first = pictureRun(*first_), second = pictureRun(*second_.snapshot());
-        QString shown;
-        for (const auto& [map, run, title] :
-             {std::tuple(&b_, &second, tr("B: %1")), std::tuple(&a_, &first, tr("A: %1"))}) {
-            PatchOverlayFigure overlay = overlayFigure(*run, look);
-            shown = overlay.title;
-            overlay.title = title.arg(shown);
-            map->overlay->setFigure(std::move(overlay));
-        }
-        const PatchRow a = rowOf(first, look), b = rowOf(second, look);
-        if (first.model->grid == second.model->grid && !a.patches.empty() && !b.patches.empty()) {
-            figure = first.axis().overlay(difference(a, b));
-            figure.isSigned = true;
-            figure.opacity = std::max(look.opacity, 0.75);
-            figure.isSmooth = look.isSmooth;
-            figure.title = tr("A − B: %1").arg(shown);
-        }
-    }
-    difference_.overlay->setVisible(!figure.isEmpty()); // both need attention over the same grid of patches
-    difference_.overlay->setFigure(std::move(figure));
-}
-
-ComparePanel::Divergences ComparePanel::divergences() const {
+RunMaps::Divergences MatrixMaps::divergences() const {
     Divergences all;
     const Snapshot& second = *second_.snapshot();
-    if (first_->readsPictures()) {
-        const auto &a = first_->answer->patterns, &b = second.answer->patterns;
-        for (size_t site = 0; site < std::min(a.size(), b.size()); ++site)
-            for (int head = 0; head < a[site].heads; ++head)
-                if (const auto bits = patternDivergence(a[site], b[site], head))
-                    all.push_back({{static_cast<int>(site), head}, *bits});
-        return all;
-    }
     const PatternGrid *a = first_->grid.get(), *b = second.grid.get();
     if (!a || !b || a->tiles.empty() || a->sites != b->sites || a->heads != b->heads) return all;
     const auto pixels = [](int count) {
-        std::vector<int> all(static_cast<size_t>(count));
-        std::iota(all.begin(), all.end(), 0);
-        return all;
+        std::vector<int> each(static_cast<size_t>(count));
+        std::iota(each.begin(), each.end(), 0);
+        return each;
     };
     for (int at = 0; at < std::ssize(a->tiles); ++at) {
         const PatternTile &one = a->tiles[static_cast<size_t>(at)], &other = b->tiles[static_cast<size_t>(at)];
@@ -253,46 +225,8 @@ ComparePanel::Divergences ComparePanel::divergences() const {
     return all;
 }
 
-void ComparePanel::showHeads(bool isOn) {
-    heads_->setVisible(isOn);
-    const Snapshot& second = *second_.snapshot();
-    if (!isOn || second.status.activity != Activity::Idle) return;
-    const bool isPicture = first_->readsPictures();
-    const decltype(counted_) patterns{isPicture ? first_->answer : std::shared_ptr<const void>(first_->grid),
-                                      isPicture ? second.answer : std::shared_ptr<const void>(second.grid),
-                                      aligned_.first, aligned_.second};
-    if (std::exchange(counted_, patterns) != patterns) {
-        byHead_ = divergences();
-        std::ranges::stable_sort(byHead_, std::greater(), [](const auto& row) { return row.second; });
-        heads_->clear();
-        for (const auto& [at, bits] : byHead_) {
-            auto* item = addPlainRow(heads_, {bench_.headLabel(at.first, at.second), formatMeasured(bits, 4)});
-            item->setData(0, Qt::UserRole, at.first);
-            item->setData(1, Qt::UserRole, at.second);
-        }
-    }
-    heads_->setVisible(!byHead_.empty());
-    caption_ = tr("A is %1. B is %2.").arg(runName(*first_), runName(second));
-    if (const QString aligned = alignedText(); !aligned.isEmpty()) caption_ += ' ' + aligned;
-    if (isSame())
-        caption_ += '\n' + (isPicture ? tr("A and B are the same model and picture, so nothing differs.")
-                                      : tr("A and B are the same model and text, so nothing differs."));
-    else if (byHead_.empty())
-        caption_ += '\n' + tr("The program cannot compare head by head. Choose two models with the same number of "
-                              "layers and heads. Long texts and pictures also need the same number of tokens.");
-    if (second.sequence && !second.sequence->notice.empty()) // of the current run, Write says it
-        caption_ += '\n' + tr("B: %1").arg(shownText(second.sequence->notice));
-}
-
-QString ComparePanel::runName(const Snapshot& run) const {
-    const QString text = run.sequence ? QString::fromStdString(run.sequence->text).simplified() : QString();
-    if (second_.with() != SecondRun::OtherInput || text.isEmpty()) return shownText(run.model->name);
-    const QFontMetrics font = message_->fontMetrics();
-    return QStringLiteral("“%1”").arg(font.elidedText(text, Qt::ElideRight, kTextStart * font.averageCharWidth()));
-}
-
-QString ComparePanel::reading() const {
-    const MatrixFigure &a = a_.matrix->figure(), &b = b_.matrix->figure(), &difference = difference_.matrix->figure();
+QString MatrixMaps::reading() const {
+    const MatrixFigure &a = a_->figure(), &b = b_->figure(), &difference = difference_->figure();
     const MatrixFigure& named = !a.hovered ? b : difference.hovered ? difference : a;
     if (!named.hovered) return {};
     QStringList values;
@@ -304,14 +238,7 @@ QString ComparePanel::reading() const {
         .arg(named.rowName(named.hovered->row), named.columnName(named.hovered->column), values.join(" · "));
 }
 
-void ComparePanel::say() {
-    const QString text = reading();
-    // If the maps moved, another cell would be under the pointer.
-    message_->setMinimumHeight(text.isEmpty() ? 0 : message_->height());
-    message_->setText(text.isEmpty() ? caption_ : text);
-}
-
-std::optional<MatrixCell> ComparePanel::partnerOf(const MatrixCell& cell) const {
+std::optional<MatrixCell> MatrixMaps::partnerOf(const MatrixCell& cell) const {
     const auto of = [](const std::vector<int>& partners, int token) {
         return token < std::ssize(partners) ? partners[static_cast<size_t>(token)] : -1;
     };
@@ -319,10 +246,10 @@ std::optional<MatrixCell> ComparePanel::partnerOf(const MatrixCell& cell) const 
     return std::min(partner.row, partner.column) < 0 ? std::nullopt : std::optional(partner);
 }
 
-void ComparePanel::link(const std::optional<MatrixCell>& cell) {
-    const bool isByToken = !a_.matrix->figure().rowLabels.empty() && !b_.matrix->figure().rowLabels.empty();
+void MatrixMaps::link(const std::optional<MatrixCell>& cell) {
+    const bool isByToken = !a_->figure().rowLabels.empty() && !b_->figure().rowLabels.empty();
     std::optional<MatrixCell> inA = cell, inB = cell;
-    if (cell && isByToken && sender() == b_.matrix) {
+    if (cell && isByToken && sender() == b_) {
         const auto of = [](const std::vector<int>& partners, int token) {
             const auto found = std::ranges::find(partners, token);
             return found == partners.end() ? -1 : static_cast<int>(found - partners.begin());
@@ -332,31 +259,9 @@ void ComparePanel::link(const std::optional<MatrixCell>& cell) {
     } else if (cell && isByToken) {
         inB = partnerOf(*cell);
     }
-    for (MatrixView* view : {a_.matrix, b_.matrix, difference_.matrix})
-        if (view != sender()) view->setLinked(view == b_.matrix ? inB : inA);
-    say();
-}
-
-std::optional<std::pair<int, int>> ComparePanel::exportedHead() const {
-    if (bench_.readsPictures() && bench_.pictures().look().isRollout) return std::nullopt;
-    return std::pair(bench_.selection().site, bench_.selection().head);
-}
-
-std::shared_ptr<const Snapshot> ComparePanel::comparedRun() const {
-    return second_.isComparable() ? second_.snapshot() : nullptr;
-}
-
-ExportNumbers ComparePanel::numbers() const {
-    const QString text = plainCsv(*heads_, "head,divergence");
-    const bool isPicture = bench_.readsPictures();
-    std::vector<NumberArray> arrays;
-    for (const auto& [map, name] :
-         {std::pair(&a_, "first"), std::pair(&b_, "second"), std::pair(&difference_, "difference")}) {
-        const ExportNumbers of = isPicture ? numbersOf(map->overlay->figure()) : numbersOf(map->matrix->figure());
-        for (NumberArray& array : of.arrays ? of.arrays() : std::vector<NumberArray>{})
-            arrays.push_back({.name = name, .shape = array.shape, .values = std::move(array.values)});
-    }
-    return {.csv = [text] { return text; }, .arrays = [arrays] { return arrays; }};
+    for (MatrixView* view : {a_, b_, difference_})
+        if (view != sender()) view->setLinked(view == b_ ? inB : inA);
+    emit pointed();
 }
 
 } // namespace attn

@@ -1,7 +1,7 @@
 // The picture that a model writes, with the attention of the next pixel over it.
 #include "app/figures/token_label.h"
 #include "app/figures/written_picture_figure.h"
-#include "app/lab/panels/attention_panel.h"
+#include "app/lab/panels/text_attention.h"
 #include "app/lab/widgets/heatmap_view.h"
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -12,22 +12,22 @@
 
 namespace attn {
 
-const WrittenPicture* AttentionPanel::writtenPicture() const {
+const WrittenPicture* TextAttention::writtenPicture() const {
     const bool writes = snapshot_ && snapshot_->model && snapshot_->model->writtenPicture;
     return writes ? &*snapshot_->model->writtenPicture : nullptr;
 }
 
-AttentionPicture AttentionPanel::shownAs() const {
+AttentionPicture TextAttention::shownAs() const {
     return look_.picture == AttentionPicture::Pixels && !writtenPicture() ? AttentionPicture::Heatmap : look_.picture;
 }
 
-void AttentionPanel::chooseWritten() {
+void TextAttention::chooseWritten() {
     if (std::exchange(isRestored_, false) || !writtenPicture() || !look_.isPlain()) return;
     look_.level = AttentionLevel::OneHead;
     look_.picture = AttentionPicture::Pixels;
 }
 
-void AttentionPanel::showWritten(int query) {
+void TextAttention::showWritten(int query) {
     const WrittenPicture* picture = writtenPicture();
     if (!picture || !snapshot_->sequence || shownAs() != AttentionPicture::Pixels) return;
     const HeatmapFigure& head = heatmap_->figure();
@@ -47,7 +47,7 @@ void AttentionPanel::showWritten(int query) {
     written_->setFigure(std::move(figure));
 }
 
-void AttentionPanel::connectWritten() {
+void TextAttention::connectWritten() {
     named(written_, "attentionPixels", tr("The picture that the model writes"),
           tr("Point at a pixel to see where the model looked when it wrote it. Click a pixel, or press the arrow "
              "keys, to keep it. The frame stands around the next pixel."));
