@@ -3,7 +3,7 @@
 #include "engine/core/quoting.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
-#include "engine/models/vision_source.h"
+#include "engine/models/model_source.h"
 #include "engine/training/training_summary.h"
 
 #include <fmt/format.h>
@@ -186,7 +186,7 @@ void addModels(Command& command) {
     addJson(command, options->json);
     command.example("attention-cli models builtin:stories --hooks");
     command.action([=] {
-        if (isVisionModel(options->model.path)) {
+        if (axisOfModel(options->model.path) == AxisKind::Patches) {
             const auto model = options->model.openVision({});
             printModel(model->info(), model->deviceBytes(), *options);
         } else {

@@ -4,7 +4,7 @@
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/models/bundled.h"
-#include "engine/models/vision_source.h"
+#include "engine/models/model_source.h"
 
 #include <QFileDialog>
 #include <QLineEdit>
@@ -21,7 +21,8 @@ namespace {
 const std::vector<BundledModel>& modelsThatRead(bool pictures) {
     static const auto models = [] {
         std::array<std::vector<BundledModel>, 2> all;
-        for (const BundledModel& model : bundledModels()) all.at(isVisionModel(model.path) ? 1 : 0).push_back(model);
+        for (const BundledModel& model : bundledModels())
+            all.at(axisOfModel(model.path) == AxisKind::Patches ? 1 : 0).push_back(model);
         return all;
     }();
     return models.at(pictures ? 1 : 0);
