@@ -7,7 +7,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/head_name.h"
-#include "engine/models/vision_source.h"
+#include "engine/models/model_source.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -57,19 +57,6 @@ int classNamed(const ModelInfo& info, const std::string& text) {
                                            : fmt::format("give a label, or a number from 0 to {}", info.classes - 1)});
 }
 
-/// @throws Error for a model that reads text
-void requireVision(const std::string& path) {
-    if (isVisionModel(path)) return;
-    try {
-        openModelSource(path);
-    } catch (const Error&) {
-        return; // opening the model reports the problem
-    }
-    throw Error({.what = "this model reads text, not pictures",
-                 .where = path,
-                 .hint = "leave out --image, or name a vision model"});
-}
-
 } // namespace
 
 void AnalysisOptions::addTo(Command& command) {
@@ -92,7 +79,10 @@ void AnalysisOptions::addTargetTo(Command& command) {
 Asked::Asked(const AnalysisOptions& options, const char* command, const std::string& from)
     : target_(options.target), against_(options.against) {
     if (!options.picture.image.empty()) {
-        requireVision(options.model.path);
+        if (axisOfModel(options.model.path) == AxisKind::Tokens)
+            throw Error({.what = "this model reads text, not pictures",
+                         .where = options.model.path,
+                         .hint = "leave out --image, or name a vision model"});
         picture_ = options.picture.read(); // reads it before a large model is loaded
         const std::optional<Image> other =
             from.empty() ? std::nullopt : std::optional(ImageOptions{.image = from, .asked = {}}.read());
@@ -102,7 +92,7 @@ Asked::Asked(const AnalysisOptions& options, const char* command, const std::str
         model_ = std::move(model);
         return;
     }
-    if (isVisionModel(options.model.path))
+    if (axisOfModel(options.model.path) == AxisKind::Patches)
         throw Error({.what = "this vision model reads pictures, not text",
                      .where = options.model.path,
                      .hint = fmt::format("give it a picture: attention-cli {} PATH --image FILE", command)});

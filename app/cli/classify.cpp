@@ -6,7 +6,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
 #include "engine/io/image.h"
-#include "engine/models/vision_source.h"
+#include "engine/models/model_source.h"
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -88,7 +88,8 @@ int classifyText(const ClassifyOptions& options) {
 }
 
 int classify(const ClassifyOptions& options) {
-    if (options.picture.image.empty() && !isVisionModel(options.model.path)) return classifyText(options);
+    if (options.picture.image.empty() && axisOfModel(options.model.path) != AxisKind::Patches)
+        return classifyText(options);
     if (options.picture.image.empty())
         throw Error({.what = "this model reads a picture, and none is given",
                      .where = options.model.path,

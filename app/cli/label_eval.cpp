@@ -12,7 +12,6 @@
 #include "engine/inference/vision_model.h"
 #include "engine/models/bundled.h"
 #include "engine/models/model_source.h"
-#include "engine/models/vision_source.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/recipe.h"
 #include "engine/training/tasks/catalogue.h"
@@ -95,7 +94,7 @@ void addExamples(Measured& measured, const EvalOptions& options, const Recipe& r
                                                    : Split::Validation;
     measured.split = options.split;
     const size_t width = measured.labels.size();
-    if (info.readsPictures()) {
+    if (info.inputAxis() == AxisKind::Patches) {
         constexpr uint64_t kOfEndless = 1024;
         const std::shared_ptr<const ImageTaskInstance> instance = makeImageTask(task, recipe.settings);
         if (instance->labels() != measured.labels) refuseTask(task, info, "it has other classes");
@@ -120,7 +119,7 @@ void addExamples(Measured& measured, const EvalOptions& options, const Recipe& r
 
 /// The rows of a person's table.
 void addRows(Measured& measured, const std::string& data) {
-    const bool ofPictures = measured.model->info().readsPictures();
+    const bool ofPictures = measured.model->info().inputAxis() == AxisKind::Patches;
     std::vector<LabelledRow> rows = readLabelledRows(data, measured.labels, kindOf(measured.activation()), ofPictures);
     for (const LabelledRow& row : rows)
         measured.targets.insert(measured.targets.end(), row.targets.begin(), row.targets.end());
@@ -139,7 +138,7 @@ Measured opened(const EvalOptions& options, const fs::path& recipe) {
     model.path = options.path;
     model.device = options.device;
     Measured measured;
-    if (isVisionModel(options.path)) {
+    if (axisOfModel(options.path) == AxisKind::Patches) {
         measured.model = model.openVision({});
         const ModelInfo& info = measured.model->info();
         for (int label = 0; label < measured.model->choices(); ++label) measured.labels.push_back(info.labelOf(label));
@@ -279,8 +278,7 @@ std::vector<std::pair<int, int>> closedHeads(const EvalOptions& options) {
 }
 
 ClassActivation activationOf(const fs::path& model) {
-    return isVisionModel(model.string()) ? openVisionSource(model.string())->config().activation
-                                         : openModelSource(model.string())->config().activation;
+    return openModelSource(model.string())->config().activation;
 }
 
 int evaluateLabels(const EvalOptions& options, const fs::path& recipe) {

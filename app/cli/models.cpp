@@ -3,7 +3,7 @@
 #include "engine/core/quoting.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
-#include "engine/models/vision_source.h"
+#include "engine/models/model_source.h"
 #include "engine/training/training_summary.h"
 
 #include <fmt/format.h>
@@ -98,7 +98,7 @@ void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                         {"repeatedTensors", repeatsOf(info.leftOut)},
                         {"unusedFiles", info.leftOut.files},
                         {"warnings", info.warnings}};
-    if (info.readsPictures())
+    if (info.grid.area() > 0)
         json.update({{"imageHeight", info.image.height},
                      {"imageWidth", info.image.width},
                      {"patch", info.patch},
@@ -137,7 +137,7 @@ void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
     if (first.keyValueHeads != first.heads) fmt::print(" sharing {} key/value heads", first.keyValueHeads);
     fmt::print(", head width {}, model width {}, feed-forward width {}\n", first.headWidth, info.modelWidth,
                info.feedForwardWidth);
-    if (info.readsPictures())
+    if (info.grid.area() > 0)
         printPictures(info);
     else
         fmt::print("  vocabulary {}, context {}, positions {}\n", info.vocabulary, info.contextLength, info.positions);
@@ -151,7 +151,7 @@ void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
     if (const std::string parameters = trainedParameters(path); !parameters.empty())
         fmt::print("  learned with: {}\n", parameters);
     if (!example.empty()) fmt::print("  example: {}\n", printable(example));
-    if (!info.readsPictures())
+    if (info.vocabulary > 0)
         fmt::print("  tokenizer: {}\n", info.hasTokenizer               ? info.tokenizerSummary
                                         : info.tokenizerProblem.empty() ? "none; give --tokens instead of --prompt"
                                                                         : printableLines(info.tokenizerProblem) +
@@ -186,7 +186,7 @@ void addModels(Command& command) {
     addJson(command, options->json);
     command.example("attention-cli models builtin:stories --hooks");
     command.action([=] {
-        if (isVisionModel(options->model.path)) {
+        if (axisOfModel(options->model.path) == AxisKind::Patches) {
             const auto model = options->model.openVision({});
             printModel(model->info(), model->deviceBytes(), *options);
         } else {

@@ -108,7 +108,7 @@ std::unique_ptr<LanguageModel> ModelOptions::open(bool inspects) const {
 }
 
 std::unique_ptr<VisionModel> ModelOptions::openVision(const std::optional<ImageSize>& size) const {
-    return loaded<VisionModel>(openVisionSource(path, size), choice(), storage);
+    return loaded<VisionModel>(openModelSource(path, size), LoadOptions{.device = choice(), .storage = storage});
 }
 
 DeviceChoice ModelOptions::choice() const {
@@ -174,7 +174,7 @@ TextInput PromptOptions::encodeInput(const LanguageModel& model) const {
                          .where = "--token-types",
                          .hint = "give one type for each token"});
     }
-    if (types && model.config().tokenTypes == 0)
+    if (types && model.config().tokens.types == 0)
         fmt::print(stderr, "{} has no token types and ignores them.\n", model.info().name);
     std::vector<int> parents = readTree(model, ids.size());
     return {std::move(ids), std::move(given), encodeSource(model), std::move(parents)};

@@ -135,7 +135,7 @@ std::unique_ptr<Figure> headsFigure(LanguageModel& model, const RenderOptions& o
 std::unique_ptr<Figure> textFigure(const Asked& asked, const RenderOptions& options) {
     if (options.view == "rollout") return rolloutOfText(asked, options);
     LanguageModel& model = languageModel(asked.model());
-    model.setSides(std::get<TextInput>(asked.input()));
+    model.setSides(asked.input().text());
     model.feed(asked.input().tokens());
     requireAnswer(model);
     return options.view == "heads" ? headsFigure(model, options) : headFigure(asked, model, options);

@@ -147,7 +147,7 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
         tensors.push_back(
             {.name = name, .shape = {recipe.schedule.steps, recipe.batch, all.width(name)}, .integers = values});
     if (const ImageObjective* images = imagesOf(trainer)) {
-        const int64_t count = images->config().grid().area();
+        const int64_t count = images->config().patches.grid().area();
         const std::vector<float>& patches = all.numbersOf(Batch::kPatches);
         tensors.push_back({.name = "patches",
                            .shape = {recipe.schedule.steps, recipe.batch, count,

@@ -45,7 +45,7 @@ struct PictureRun {
     const TokenMap* rollout = nullptr;               ///< null if a layer forms no pattern
     std::optional<int> rolloutClass{};               ///< the class whose gradients weight the rollout
     std::span<const std::vector<float>> distances{}; ///< mean attention distance of each layer: [heads], in pixels
-    const PatchEmbedding* embedding = nullptr;       ///< null until it is known
+    const PatchEmbeddingMaps* embedding = nullptr;   ///< null until it is known
 
     /// The axis of patches, with the picture; hidden patches are grey. @pre there is a run
     AxisDisplay axis() const;

@@ -42,7 +42,7 @@ public:
     /// @throws Error if they do not fit; then nothing changes
     void setText(const TextInput& text, size_t promptLength);
     const std::vector<int>& tokens() const { return language_.tokens(); }
-    TextInput text() const { return std::get<TextInput>(language_.input()); }
+    TextInput text() const { return language_.input().text(); }
     size_t promptLength() const { return prompt_.size(); }
     /// Runs the model with these changes from now on.
     /// @throws Error if the changes are not possible; then the model runs as before

@@ -25,7 +25,7 @@ std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(RunningModel& running,
     for (const bool isChanged : {false, true}) {
         model.bypassChanges(!isChanged);
         model.truncate(0);
-        model.setSides(std::get<TextInput>(context.input));
+        model.setSides(context.input.text());
         model.feed(context.input.tokens());
         std::vector<int>& written = isChanged ? result->after : result->before;
         while (static_cast<int>(written.size()) < length &&

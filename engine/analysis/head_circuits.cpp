@@ -36,7 +36,7 @@ public:
         if (info.structure.streams.size() > 1)
             refuse("circuits need one stream through all layers; this model merges its tokens",
                    "open a model without stages, such as a ViT");
-        if (!info.readsPictures() && languageModel(model).config().residual->block->isPostNorm)
+        if (model.config().residual->block->isPostNorm)
             refuse("circuits need norms before the sublayers; this model has them behind",
                    "open a model that continues texts");
         for (int layer = 0; layer < info.layers; ++layer)
@@ -86,22 +86,17 @@ private:
 class EndWeights {
 public:
     EndWeights(RunningModel& model, Graph& graph) : graph_(graph), width_(model.info().modelWidth) {
-        const auto take = [&](const auto& config) {
-            norm_ = config.norm;
-            isFinalNormed_ = config.finalNorm && config.norm != &kNoNormPart;
-        };
-        if (model.info().readsPictures()) {
-            const VisionConfig& config = visionModel(model).config();
-            take(config);
+        const ModelSpec& config = model.config();
+        norm_ = config.norm;
+        isFinalNormed_ = config.finalNorm && config.norm != &kNoNormPart;
+        if (config.axis == AxisKind::Patches) {
             readout_ = {"head.W_H", {config.classes, config.pooledWidth()}}; // first the columns that read CLS
             if (config.distillationHead) share_ = 0.5;
         } else {
-            const DecoderConfig& config = languageModel(model).config();
-            take(config);
-            vocabulary_ = config.vocabulary;
+            vocabulary_ = config.tokens.vocabulary;
             const bool isPooled = readsOneRow(config.readout) && isEncoder(config); // by a layer that is not linear
             if (attn::predictsTokens(config.readout))
-                readout_ = {config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {config.vocabulary, width_}};
+                readout_ = {config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {config.tokens.vocabulary, width_}};
             else if (config.readout != TextReadout::None && !isPooled)
                 readout_ = {"classifier.W", {std::ssize(config.labels), width_}};
         }
@@ -172,7 +167,7 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& model, c
     auto result = std::make_shared<HeadCircuits>();
     result->site = site;
     result->head = head;
-    result->isOfTokens = !info.readsPictures();
+    result->isOfTokens = model.config().axis == AxisKind::Tokens;
     std::vector<float> picture; // the rows of the picture before the first layer
     if (result->isOfTokens) {
         result->tokens = distinct(tokens.empty() ? context.input.tokens() : tokens, info.vocabulary);

@@ -96,7 +96,7 @@ std::shared_ptr<AnalysisResult> HeadDetectionAnalysis::run(RunningModel& model, 
         if (context.report) context.report(share, "head kinds");
     };
     report(0);
-    auto result = std::make_shared<HeadDetection>(model.info().readsPictures()
+    auto result = std::make_shared<HeadDetection>(model.config().axis == AxisKind::Patches
                                                       ? detectOnPatches(visionModel(model), context.input, seed, report)
                                                       : detectOnText(languageModel(model), seed, report));
     const size_t count = result->heads.size();

@@ -5,8 +5,8 @@
 #include "engine/analysis/whole_run.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
-#include "engine/models/decoder.h"
-#include "engine/models/vision_encoder.h"
+#include "engine/models/model_builder.h"
+#include "engine/models/patch_stream.h"
 #include "engine/ops/gradient.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/runtime/dense_result.h"
@@ -71,8 +71,8 @@ Way wayOf(LanguageModel& model, WholeRun& whole, const Site& site, size_t rows) 
 }
 
 Way wayOf(VisionModel& model, WholeRun& whole, const std::vector<float>& patches) {
-    const VisionConfig& config = model.config();
-    const Shape shape{config.grid().area(), config.patchValues()};
+    const ModelSpec& config = model.config();
+    const Shape shape{config.patches.grid().area(), config.patches.patchValues()};
     return {.point = whole.graph().input(vision_names::kPatches, {.shape = shape}),
             .rows = static_cast<size_t>(shape[0]),
             .baseline = std::vector<float>(static_cast<size_t>(shape[1]), 0),

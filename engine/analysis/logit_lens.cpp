@@ -4,7 +4,7 @@
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
 #include "engine/inference/vision_model.h"
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 
 #include <fmt/format.h>
 
@@ -269,7 +269,7 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, 
              .hint = fillsGaps ? "use the logit lens with [MASK] in the text" : "open a model that continues texts"});
     auto scores = std::make_shared<TokenScores>();
     scores->tokens = !text.empty() ? tokensOf(model, text) : tokens.empty() ? context.input.tokens() : tokens;
-    auto input = std::get<TextInput>(context.input); // the source stays
+    TextInput input = context.input.text(); // the source stays
     input.types.clear();
     const auto begin = static_cast<int>(model.config().startToken);
     if (model.info().readsSource && (scores->tokens.empty() || scores->tokens.front() != begin))

@@ -27,10 +27,10 @@ std::vector<float> cosineSimilarities(std::span<const float> rows, int64_t width
 
 std::shared_ptr<AnalysisResult> PatchEmbeddingAnalysis::run(RunningModel& running, const AnalysisContext&) const {
     const VisionModel& model = visionModel(running);
-    auto result = std::make_shared<PatchEmbedding>();
+    auto result = std::make_shared<PatchEmbeddingMaps>();
     result->similarity = cosineSimilarities(model.patchPositions(), model.config().modelWidth);
     result->rawFilters = model.patchFilters();
-    result->filters = principalComponents(result->rawFilters, model.config().patchValues(), mostComponents);
+    result->filters = principalComponents(result->rawFilters, model.config().patches.patchValues(), mostComponents);
     return result;
 }
 

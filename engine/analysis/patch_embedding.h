@@ -16,7 +16,7 @@ std::vector<float> cosineSimilarities(std::span<const float> rows, int64_t width
 
 /// The embedding of patches before the first layer, from the parameters of a vision model.
 /// @source Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", arXiv:2010.11929, figure 7
-struct PatchEmbedding : AnalysisResult {
+struct PatchEmbeddingMaps : AnalysisResult {
     std::vector<float> similarity; ///< [patches, patches] similarity of positions; empty if none are added
     PrincipalComponents filters;   ///< components of the rows of the embedding, each [channels, patch, patch]
     std::vector<float> rawFilters; ///< [C, channels, patch, patch]
@@ -26,7 +26,7 @@ struct PatchEmbedding : AnalysisResult {
     }
 };
 
-/// Computes PatchEmbedding from a vision model. It does not depend on the picture.
+/// Computes PatchEmbeddingMaps from a vision model. It does not depend on the picture.
 struct PatchEmbeddingAnalysis : Analysis {
     int64_t mostComponents = 28; ///< largest number of components of the filters
     std::string key() const override { return "patch_embedding"; }

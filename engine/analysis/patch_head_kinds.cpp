@@ -338,11 +338,12 @@ std::vector<int> shuffledOrder(int count, uint64_t seed) {
 
 HeadDetection detectOnPatches(VisionModel& model, const Input& picture, uint64_t seed,
                               const std::function<void(float share)>& report) {
-    const VisionConfig& config = model.config();
+    const ModelSpec& config = model.config();
     const std::vector<SitePattern> patterns = wholePatterns(model, picture);
     report(0.3f);
     const std::vector<SitePattern> shuffled =
-        model.patternsAndLogits(shuffledPatches(picture.patches(), static_cast<int>(config.grid().area()), seed))
+        model
+            .patternsAndLogits(shuffledPatches(picture.patches(), static_cast<int>(config.patches.grid().area()), seed))
             .patterns;
     HeadDetection result;
     result.kinds = kKinds;
@@ -352,7 +353,7 @@ HeadDetection detectOnPatches(VisionModel& model, const Input& picture, uint64_t
         report(0.6f + 0.4f * static_cast<float>(layer) / static_cast<float>(patterns.size()));
         const SitePattern& pattern = patterns[layer];
         if (pattern.values.empty()) continue;
-        const ImageSize own = config.gridOf(static_cast<int64_t>(layer));
+        const ImageSize own = config.patches.gridOf(static_cast<int64_t>(layer));
         // Tokens that were merged differ from picture to picture.
         const bool isPooled = pattern.layout.tokens != pattern.layout.prefix + own.area();
         const ImageSize grid = isPooled ? ImageSize{} : own;
@@ -361,12 +362,12 @@ HeadDetection detectOnPatches(VisionModel& model, const Input& picture, uint64_t
                                 patterns[layer - 1].layout.tokenOf == pattern.layout.tokenOf;
         if (!isAsBefore) pixelSimilarity = patchSimilarity(pattern.layout, picture.patches());
         result.add(patchHeadScores(pattern, {.grid = grid,
-                                             .classTokens = config.positioned(),
+                                             .classTokens = config.patches.positioned(),
                                              .pixelSimilarity = pixelSimilarity,
                                              .shuffled = isPooled ? std::span<const float>()
                                                                   : std::span<const float>(shuffled[layer].values)}),
-                   patchHeadPrints(pattern, config.grid(), grid, config.positioned()), model.info().structure,
-                   static_cast<int>(layer));
+                   patchHeadPrints(pattern, config.patches.grid(), grid, config.patches.positioned()),
+                   model.info().structure, static_cast<int>(layer));
     }
     return result;
 }

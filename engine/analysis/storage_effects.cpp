@@ -7,7 +7,6 @@
 #include "engine/inference/pattern_divergence.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/model_source.h"
-#include "engine/models/vision_source.h"
 
 #include <algorithm>
 #include <array>
@@ -20,43 +19,6 @@
 
 namespace attn {
 namespace {
-
-/// Reads the source of an open model for a second model.
-template <class Source> class Same : public Source {
-public:
-    explicit Same(const Source& source) : source_(source) {}
-    const std::string& configText() const override { return source_.configText(); }
-    std::string familyTitle() const override { return source_.familyTitle(); }
-    std::string dtype() const override { return source_.dtype(); }
-    std::string sourceName(const std::string& parameter) const override { return source_.sourceName(parameter); }
-    const std::vector<std::string>& warnings() const override { return source_.warnings(); }
-    const LeftOut& leftOut() const override { return source_.leftOut(); }
-    int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
-        return source_.read(parameter, shape, write);
-    }
-
-protected:
-    const Source& source_;
-};
-
-class SameText final : public Same<ModelSource> {
-public:
-    using Same::Same;
-    const DecoderConfig& config() const override { return source_.config(); }
-    const Tokenizer* tokenizer() const override { return source_.tokenizer(); }
-    const Tokenizer* sourceTokenizer() const override { return source_.sourceTokenizer(); }
-    std::string example() const override { return source_.example(); }
-    const std::vector<int>& stopTokens() const override { return source_.stopTokens(); }
-    const GenerationRules& generation() const override { return source_.generation(); }
-};
-
-class SamePictures final : public Same<VisionSource> {
-public:
-    using Same::Same;
-    const VisionConfig& config() const override { return source_.config(); }
-    const ImagePreprocessing& preprocessing() const override { return source_.preprocessing(); }
-    const std::vector<std::string>& labels() const override { return source_.labels(); }
-};
 
 /// The median time of a piece of work, without the first runs.
 double medianSeconds(int runs, int warm, const std::function<void()>& work) {
@@ -128,6 +90,10 @@ Answers answersOf(VisionModel& model, const AnalysisContext& context) {
             .activation = model.info().activation};
 }
 
+Answers answersOf(RunningModel& model, const AnalysisContext& context) {
+    return context.input.isText() ? answersOf(languageModel(model), context) : answersOf(visionModel(model), context);
+}
+
 /// The Jensen-Shannon divergence of two predictions, in bits. For independent labels, the mean over the labels.
 /// @return NaN without probabilities
 double divergenceOf(std::span<const double> now, std::span<const double> before, ClassActivation activation) {
@@ -167,8 +133,8 @@ double StorageEffects::Effect::meanDivergence() const {
 }
 
 std::shared_ptr<AnalysisResult> StorageEffectsAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
-    auto* const pictures = dynamic_cast<VisionModel*>(&model);
-    if (!pictures && languageModel(model).config().readout != TextReadout::NextToken)
+    const ModelSpec& spec = model.config();
+    if (spec.axis == AxisKind::Tokens && spec.readout != TextReadout::NextToken)
         throw Error({.what = "this model predicts no next token",
                      .where = model.info().name,
                      .hint = "open a model that writes text, or one that reads pictures"});
@@ -187,14 +153,9 @@ std::shared_ptr<AnalysisResult> StorageEffectsAnalysis::run(RunningModel& model,
         };
         report(0, {});
         const auto reportRun = [&](float within, const std::string& what) { report(1 + within, what); };
-        const auto answersWith = [&](auto&& other) {
-            return answersOf(other, {.input = context.input, .report = reportRun});
-        };
-        Answers answers =
-            pictures ? answersWith(VisionModel(std::make_unique<SamePictures>(pictures->source()), model.deviceChoice(),
-                                               report, storage))
-                     : answersWith(LanguageModel(std::make_unique<SameText>(languageModel(model).source()),
-                                                 {.device = model.deviceChoice(), .storage = storage}, report));
+        const auto other = loadModel(std::make_unique<SameSource>(model.source()),
+                                     {.device = model.deviceChoice(), .storage = storage}, report);
+        Answers answers = answersOf(*other, {.input = context.input, .report = reportRun});
         if (!original) original = answers;
         compare(answers, *original);
         result->effects.push_back(std::move(answers.effect));

@@ -98,7 +98,7 @@ Input otherInput(RunningModel& model, const AnalysisContext& context, const std:
             {.what = "there is no other picture to patch values from", .where = {}, .hint = "choose another picture"});
     }
     const LanguageModel& reader = languageModel(model);
-    auto other = std::get<TextInput>(context.input);
+    TextInput other = context.input.text();
     const bool readsSource = model.info().readsSource; // the other text is a source; the target stays
     std::vector<int>& replaced = readsSource ? other.source : other.tokens;
     const size_t count = replaced.size();

@@ -156,7 +156,7 @@ Input randomInput(const LanguageModel& model, int count, int times, uint64_t see
     };
     TextInput input{.tokens = draw(model.tokenizer(), model.info().vocabulary, seed)};
     if (model.config().hasEncoder())
-        input.source = draw(model.sourceTokenizer(), model.config().encoder.front().vocabulary, seed + 2);
+        input.source = draw(model.sourceTokenizer(), model.config().encoder->tokens.vocabulary, seed + 2);
     return input;
 }
 
@@ -254,7 +254,7 @@ HeadDetection detectOnText(LanguageModel& model, uint64_t seed, const std::funct
     Runs runs{.period = std::min({kLongestPeriod, info.vocabulary / 2, model.capacity() / 2})};
     if (info.readsSource)
         runs.period = std::min({runs.period, static_cast<int>(info.structure.axes.front().length / 2),
-                                static_cast<int>(model.config().encoder.front().vocabulary / 2)});
+                                static_cast<int>(model.config().encoder->tokens.vocabulary / 2)});
     if (runs.period < kShortestPeriod)
         throw Error({.what = "the context or the vocabulary is too small to repeat random tokens",
                      .where = info.name,

@@ -1,10 +1,9 @@
 #include "engine/analysis/weight_changes.h"
 
 #include "engine/core/error.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/model_source.h"
 #include "engine/models/structure.h"
-#include "engine/models/vision_encoder.h"
-#include "engine/models/vision_source.h"
 
 #include <Eigen/SVD>
 #include <fmt/format.h>
@@ -20,24 +19,13 @@ using Matrix = Eigen::MatrixXd;
 
 /// The matrices of an open model of any kind.
 struct OpenModel {
-    std::unique_ptr<const ParameterSource> source;
+    std::unique_ptr<const ModelSource> source;
     ModelStructure structure;
     std::map<std::string, Shape> shapes; ///< of its parameters
 
-    explicit OpenModel(const std::string& path) {
-        if (isVisionModel(path)) {
-            auto opened = openVisionSource(path);
-            structure = structureOf(opened->config());
-            list(buildVisionEncoder(opened->config()));
-            source = std::move(opened);
-        } else {
-            auto opened = openModelSource(path);
-            structure = structureOf(opened->config(), opened->config().context);
-            list(buildForListing(opened->config()));
-            source = std::move(opened);
-        }
-    }
-    void list(const ModelGraph& model) {
+    explicit OpenModel(const std::string& path)
+        : source(openModelSource(path)), structure(structureOf(source->config(), source->config().context)) {
+        const ModelGraph model = buildForListing(source->config());
         for (const Node* node : storedParameters(*model.graph)) shapes.emplace(node->name, node->outputs[0].shape);
     }
     Matrix read(const std::string& name) const {

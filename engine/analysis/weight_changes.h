@@ -24,7 +24,7 @@ struct SiteChange {
 
 /// Compares the matrices W_Q, W_K, W_V and W_O of two models, for each site that has them. Matrices that the model
 /// before lacks, or has in another shape, are left out.
-/// @param before, after paths as for openModelSource() and openVisionSource(), of models with the same layers
+/// @param before, after paths as for openModelSource() and openModelSource(), of models with the same layers
 /// @param mayContinue false ends it; the result is then incomplete
 /// @throws Error naming the file and the problem, or if the models have other sites
 std::vector<SiteChange> weightChanges(const std::string& before, const std::string& after,

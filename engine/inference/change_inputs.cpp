@@ -1,7 +1,7 @@
 #include "engine/inference/change_inputs.h"
 
 #include "engine/core/bit_row.h"
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/structure.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "engine/inference/graph_sources.h"
 
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 
 namespace attn {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace attn {
@@ -15,26 +14,27 @@ struct TextInput {
     bool operator==(const TextInput&) const = default;
 };
 
-/// A picture for a vision model.
-struct PictureInput {
-    std::vector<float> patches; ///< normalised, [patches, channels * patch * patch]: see VisionModel::patchesOf()
-    bool operator==(const PictureInput&) const = default;
-};
+/// What a model reads: rows for its axes.
+class Input {
+public:
+    Input() = default;
+    Input(TextInput text) : text_(std::move(text)) {}                    // NOLINT(google-explicit-constructor)
+    Input(std::vector<int> tokens) { text_.tokens = std::move(tokens); } // NOLINT(google-explicit-constructor)
+    Input(std::vector<float> patches) : patches_(std::move(patches)) {}  // NOLINT(google-explicit-constructor)
 
-/// The data that a person gives to a model.
-struct Input : std::variant<TextInput, PictureInput> {
-    using variant::variant;
-    Input(std::vector<int> tokens)
-        : variant(TextInput{.tokens = std::move(tokens)}) {} // NOLINT(google-explicit-constructor)
-    Input(std::vector<float> patches)
-        : variant(PictureInput{std::move(patches)}) {} // NOLINT(google-explicit-constructor)
+    const TextInput& text() const { return text_; }
+    const std::vector<int>& tokens() const { return text_.tokens; }
+    const std::vector<int>& types() const { return text_.types; }
+    const std::vector<int>& source() const { return text_.source; }
+    const std::vector<int>& parents() const { return text_.parents; }
+    /// Of a picture: normalised, [patches, channels * patch * patch], see VisionModel::patchesOf(). Empty: none.
+    const std::vector<float>& patches() const { return patches_; }
+    bool isText() const { return patches_.empty(); }
+    bool operator==(const Input&) const = default;
 
-    bool isText() const { return std::holds_alternative<TextInput>(*this); }
-    const std::vector<int>& tokens() const { return std::get<TextInput>(*this).tokens; }
-    const std::vector<int>& types() const { return std::get<TextInput>(*this).types; }
-    const std::vector<int>& source() const { return std::get<TextInput>(*this).source; }
-    const std::vector<int>& parents() const { return std::get<TextInput>(*this).parents; }
-    const std::vector<float>& patches() const { return std::get<PictureInput>(*this).patches; }
+private:
+    TextInput text_;
+    std::vector<float> patches_;
 };
 
 } // namespace attn

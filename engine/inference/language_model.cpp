@@ -5,7 +5,6 @@
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/inference/graph_sources.h"
-#include "engine/inference/linear_readout.h"
 #include "engine/inference/memory.h"
 #include "engine/inference/step_plan.h"
 #include "engine/inference/wrong_model.h"
@@ -32,21 +31,20 @@ constexpr int64_t kMostShown = int64_t{1} << 19;
 } // namespace
 
 LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress)
-    : source_(std::move(source)), options_(options), capacity_(std::min(source_->config().context, kMostFormed)),
-      steps_(std::make_unique<Steps>()), changedSteps_(std::make_unique<Steps>()) {
-    if (config().hasEncoder()) sourceCapacity_ = std::min(config().encoder.front().context, kMostFormed);
+    : RunningModel(std::move(source), AxisKind::Tokens), options_(options),
+      capacity_(std::min(config().context, kMostFormed)), steps_(std::make_unique<Steps>()),
+      changedSteps_(std::make_unique<Steps>()) {
+    if (config().hasEncoder()) sourceCapacity_ = std::min(config().encoder->context, kMostFormed);
     runsAnyLength_ = attn::runsAnyLength(config());
     isCached_ = writesFromCache(config());
     if (isCached_) capacity_ = std::min(config().context, options_.cacheRows);
     const ModelGraph described =
         isCached_
-            ? buildDecoder(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects})
+            ? buildModel(config(), {.queries = 1, .cacheCapacity = capacity_, .recordsQueries = options_.inspects})
             : buildForListing(config());
     info_ = modelInfo(*source_, capacity_);
     info_.parameterCount = parameterCount(*described.graph);
-    DeviceChoice choice = options_.device;
-    if (!choice.softwareThreads && info_.parameterCount < kInlineParameters) choice.softwareThreads = 0;
-    prepare(choice, options_.window, described, *source_, options_.storage, options_.shared);
+    prepare(options_, described, info_.parameterCount < kInlineParameters);
     memory_ = std::make_unique<Memory>(*store_);
     if (isCached_) {
         memory_->allocate(sourcesOf(*described.graph, NodeKind::State), capacity_);
@@ -54,23 +52,13 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     } else {
         prepareSteps();
     }
-    if (cacheRows() != capacity_) describe();
+    if (cacheRows() != capacity_) describe(capacity_);
     info_.cacheTokenBytes = static_cast<int64_t>(memory_->rowBytes());
-    if (!options_.shared.store) load(*source_, progress);
+    if (!options_.shared.store) load(progress);
     patterns_ = makePatterns(*this);
 }
 
 LanguageModel::~LanguageModel() = default;
-
-void LanguageModel::describe() {
-    const ModelInfo fresh = modelInfo(*source_, capacity_);
-    info_.name = fresh.name;
-    info_.structure = fresh.structure;
-    info_.contextLength = fresh.contextLength;
-    info_.warnings = fresh.warnings;
-    info_.leftOut = fresh.leftOut;
-    info_.settings = fresh.settings;
-}
 
 int64_t LanguageModel::longestText() const {
     const int64_t rows = memory_->rows();
@@ -134,36 +122,14 @@ void LanguageModel::returnRoom(size_t tokens, int share) {
         setRoom(std::max(least, static_cast<int64_t>(std::bit_ceil(tokens))));
 }
 
-bool LanguageModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
-    const auto shapeOf = [](DecoderConfig config) {
-        config.name.clear();
-        return config;
-    };
-    const Tokenizer *old = tokenizer(), *other = source->tokenizer();
-    if (shapeOf(config()) != shapeOf(source->config()) || !old != !other) return false;
-    for (int id = 0; other && id < other->vocabularySize(); ++id)
-        if (static_cast<size_t>(id) >= info_.tokenTexts.size() ||
-            info_.tokenTexts[static_cast<size_t>(id)] != other->tokenText(id))
-            return false;
-    source_ = std::move(source);
+void LanguageModel::weightsChange() {
     truncate(0);
     memory_->forgetBranches();
-    forgetOriginalValues();
-    changesChanged(false);
-    describe();
-    load(*source_, {});
-    return true;
 }
 
 AttentionRule LanguageModel::ruleOf(int layer) const {
     const LayerAttention& attention = attentionOf(layer);
     return kernelRule(attention.spec, cacheRows(), attention.headWidth, layer).value_or(AttentionRule{});
-}
-
-ModelGraph LanguageModel::listing() const { return buildForListing(config()); }
-
-Tensor LanguageModel::linearReadout(Tensor stream, Tensor row) const {
-    return attn::linearReadout(config(), stream, row);
 }
 
 void LanguageModel::require(const Input& input) const {
@@ -182,17 +148,17 @@ void LanguageModel::require(const Input& input) const {
             throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
-    requireTree(std::get<TextInput>(input));
+    requireTree(input.text());
     requireSource(input.source());
     if (input.types().size() > tokens.size())
         throw Error({.what = fmt::format("there are {} token types for {} tokens", input.types().size(), tokens.size()),
                      .where = info_.name,
                      .hint = "give one type for each token"});
     for (const int type : input.types())
-        if (config().tokenTypes > 0 && (type < 0 || type >= config().tokenTypes))
+        if (config().tokens.types > 0 && (type < 0 || type >= config().tokens.types))
             throw Error({.what = fmt::format("there is no token type {}", type),
                          .where = info_.name,
-                         .hint = fmt::format("the model has the types 0 to {}", config().tokenTypes - 1)});
+                         .hint = fmt::format("the model has the types 0 to {}", config().tokens.types - 1)});
 }
 
 void LanguageModel::requireTree(const TextInput& input) const {
@@ -222,9 +188,9 @@ void LanguageModel::requireSource(const std::vector<int>& source) const {
                      .where = info_.name,
                      .hint = "shorten the source"});
     for (const int token : source)
-        if (token < 0 || token >= config().encoder.front().vocabulary)
+        if (token < 0 || token >= config().encoder->tokens.vocabulary)
             throw Error({.what = fmt::format("token {} of the source is outside the vocabulary of {}", token,
-                                             config().encoder.front().vocabulary),
+                                             config().encoder->tokens.vocabulary),
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
 }
@@ -240,14 +206,14 @@ std::optional<TextClasses> LanguageModel::classes() const {
 std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& isCancelled) {
     require(input);
     truncate(0);
-    setSides(std::get<TextInput>(input));
+    setSides(input.text());
     if (!feed(input.tokens(), isCancelled)) return {};
     return info_.classes > 0 ? classLogits_ : logits_;
 }
 
 std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
     require(input);
-    setSides(std::get<TextInput>(input));
+    setSides(input.text());
     const std::span<const int> tokens = input.tokens();
     row = std::min(row, tokens.size() - 1); // the last token gives the logits
     const bool isHeld = tokens_.size() >= row && std::ranges::equal(tokens.first(row), std::span(tokens_).first(row));
@@ -257,13 +223,13 @@ std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
 }
 
 ModelGraph LanguageModel::stepGraph(int64_t queries, int64_t keys) const {
-    return buildDecoder(config(), {.queries = queries,
-                                   .cacheCapacity = cacheRows(),
-                                   .sourceCapacity = sourceCapacity_,
-                                   .source = wholeRows(std::max<size_t>(sides_.source.size(), 1)),
-                                   .keys = keys == 0 ? cacheRows() : keys,
-                                   .recordsQueries = options_.inspects,
-                                   .changed = changedHooks()});
+    return buildModel(config(), {.queries = queries,
+                                 .cacheCapacity = cacheRows(),
+                                 .sourceCapacity = sourceCapacity_,
+                                 .source = wholeRows(std::max<size_t>(sides_.source.size(), 1)),
+                                 .keys = keys == 0 ? cacheRows() : keys,
+                                 .recordsQueries = options_.inspects,
+                                 .changed = changedHooks()});
 }
 
 LanguageModel::Steps& LanguageModel::currentSteps() const { return changedHooks().empty() ? *steps_ : *changedSteps_; }
@@ -282,7 +248,7 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
         positions[i] = static_cast<int32_t>(first + i);
     }
     if (config().hasEncoder())
-        writePositions(executor, decoder_names::kSource, sides_.source.size(), config().encoder.front().context);
+        writePositions(executor, decoder_names::kSource, sides_.source.size(), config().encoder->context);
     writeTree(executor, first, sides_.parents);
     writeGates(executor);
     writeChanges(executor, first, tokens.size());
@@ -302,7 +268,7 @@ TextInput LanguageModel::typed(std::span<const int> tokens) const {
 
 void LanguageModel::setSides(TextInput input) {
     input.tokens.clear();
-    if (config().tokenTypes == 0) input.types.clear();
+    if (config().tokens.types == 0) input.types.clear();
     if (input == sides_) return;
     truncate(0);
     if (input.source != sides_.source) memory_->keepSource(false);

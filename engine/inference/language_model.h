@@ -4,7 +4,6 @@
 #include "engine/inference/running_model.h"
 #include "engine/inference/site_inputs.h"
 #include "engine/inference/text_classes.h"
-#include "engine/models/model_source.h"
 
 #include <functional>
 #include <map>
@@ -24,27 +23,13 @@ class Memory;
 /// windows use it through Session, the command line uses it directly.
 class LanguageModel : public RunningModel {
 public:
-    struct Options {
-        DeviceChoice device{}; ///< without a number of threads: none for small models, Mesa's default for large ones
-        WindowExtensions window{};      ///< for a viewer that draws on the device, which is then not shared
-        bool profiles = false;          ///< measure every dispatch of a step; slower
-        Storage storage = Storage::F32; ///< of the weights
-        bool inspects = true;           ///< keep queries and patterns for views; false: faster
-        int64_t cacheRows = 4096;       ///< tokens that the cache has room for at first; it grows with the text
-        SharedParameters shared{};      ///< instead of loading those of the source
-    };
+    using Options = LoadOptions;
+    /// @throws Error if it is a model of pictures, or as loadModel()
     LanguageModel(std::unique_ptr<ModelSource> source, const Options& options, const Progress& progress = {});
     ~LanguageModel() override;
 
-    /// Replaces the parameters by those of a source with the same description and vocabulary. Clears the tokens and
-    /// keeps the gates.
-    /// @param source moved from only if it fits  @return whether it fits
-    bool replaceWeights(std::unique_ptr<ModelSource>& source);
-
     const Tokenizer* tokenizer() const { return source_->tokenizer(); }
     const Tokenizer* sourceTokenizer() const { return source_->sourceTokenizer(); }
-    const ModelSource& source() const { return *source_; }
-    const DecoderConfig& config() const { return source_->config(); }
     int64_t planBytes() const; ///< device memory of all plans: arenas, inputs, results
     /// The largest number of tokens: the model's own limit, or what the memory of the device allows.
     int capacity() const { return static_cast<int>(capacity_); }
@@ -74,6 +59,7 @@ public:
     int keyCount(int site) const;
     /// Removes the tokens from `length` on.
     void truncate(size_t length);
+    void dropInput() override { truncate(0); }
     /// Sets the number of tokens of the prefix, for a model that has one; without it, a prefix is what feed() gets
     /// first.
     void setPrefix(size_t tokens);
@@ -129,10 +115,6 @@ public:
     void predictAt(int token) { predictAt_ = token; }
     /// Keeps the rows before `row` in the cache, if it holds them.
     std::vector<float> predictFrom(const Input& input, size_t row) override;
-    ModelGraph listing() const override;
-    Tensor linearReadout(Tensor stream, Tensor row) const override;
-    int choices() const override { return info_.classes > 0 ? info_.classes : info_.vocabulary; }
-    const LayerAttention& attentionOf(int site) const override { return siteAttention(config(), site); }
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<CapturedHook> capture(const Input& input, const std::string& hooks) override;
 
@@ -174,7 +156,6 @@ private:
     void setRoom(int64_t rows);                ///< of the cache; drops all plans and the views of the cache
     void returnRoom(size_t tokens, int share); ///< if the text takes no more than this share of the cache
     int64_t longestText() const;               ///< that the device's memory allows
-    void describe();                           ///< sets what ModelInfo says of the model's files and its capacity
     /// A step over the caches. @param keys see stepGraph()
     std::unique_ptr<Step> makeStep(int64_t queries, int64_t keys, bool givesLogits,
                                    const std::set<std::string>& probes);
@@ -202,6 +183,7 @@ private:
     CapturedHook fedValues(std::span<const int> tokens, const std::string& hook);
 
     void changesChanged(bool isOtherSet) override;
+    void weightsChange() override;
     Input sourceOf(const ValueChange& change, bool isContrast, const Input& own,
                    const std::optional<Input>& other) const override;
     CapturedHook originalValues(const Input& input, const std::string& hook) override;
@@ -213,7 +195,6 @@ private:
     struct Steps;
     Steps& currentSteps() const;
 
-    std::unique_ptr<ModelSource> source_;
     Options options_;
     static constexpr int kMostWhole = 4096;
     int64_t capacity_ = 0;

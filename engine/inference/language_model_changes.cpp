@@ -36,16 +36,16 @@ int64_t LanguageModel::streamWidth() const {
 Input LanguageModel::sourceOf(const ValueChange& change, bool isContrast, const Input& own,
                               const std::optional<Input>&) const {
     const std::string& text = isContrast ? change.contrast : change.text;
-    Input source = own;
+    TextInput source = own.text();
     if (!text.empty()) {
         const Tokenizer* reads = sourceTokenizer();
         std::vector<int> ids = reads ? reads->read(text).ids : parseTokenIds(text);
         if (config().hasEncoder()) // another source; the target stays
-            std::get<TextInput>(source).source = std::move(ids);
+            source.source = std::move(ids);
         else
-            source = std::move(ids);
+            source = {.tokens = std::move(ids)};
     }
-    if (source.tokens().empty())
+    if (source.tokens.empty())
         throw Error({.what = "there is no text to copy values from", .where = change.hook, .hint = "enter a text"});
     require(source);
     return source;

@@ -88,7 +88,7 @@ void LanguageModel::writeSource(GpuExecutor& executor, std::span<const int> toke
         std::ranges::fill(ids, 0);
         std::ranges::copy(tokens, ids.begin());
     }
-    writePositions(executor, decoder_names::kSource, tokens.size(), config().encoder.front().context);
+    writePositions(executor, decoder_names::kSource, tokens.size(), config().encoder->context);
 }
 
 ModelGraph LanguageModel::wholeGraph(int64_t rows, int64_t source, const WholeBuild& build) const {
@@ -100,10 +100,10 @@ ModelGraph LanguageModel::wholeGraph(int64_t rows, int64_t source, const WholeBu
                      .hint = "shorten the text"});
     std::set<std::string> changed = build.changed;
     changed.merge(changedHooks());
-    return buildDecoder(config(), {.queries = runsAnyLength_ ? rows : capacity_,
-                                   .source = source,
-                                   .isFormed = build.isFormed,
-                                   .changed = std::move(changed)});
+    return buildModel(config(), {.queries = runsAnyLength_ ? rows : capacity_,
+                                 .source = source,
+                                 .isFormed = build.isFormed,
+                                 .changed = std::move(changed)});
 }
 
 ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build) const {

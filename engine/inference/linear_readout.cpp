@@ -24,7 +24,7 @@ template <class Config> Tensor heldNorm(const Config& config, Tensor x, const st
     return centres ? binary(x, reshape(graph.parameter(name + ".b", {C}), {1, C}), Binary::Add) : x;
 }
 
-template <class Config> void requireLinear(const Config& config, bool isOneStream) {
+void requireLinear(const ModelSpec& config, bool isOneStream) {
     const AttentionSpec& last = config.layers.back().spec;
     if (isOneStream && !last.blockPart(Slot::Norm) && !last.blockPart(Slot::Residual)) return;
     throw Error({.what =
@@ -34,9 +34,7 @@ template <class Config> void requireLinear(const Config& config, bool isOneStrea
                  .hint = "use the logit lens or the input attributions"});
 }
 
-} // namespace
-
-Tensor linearReadout(const DecoderConfig& config, Tensor stream, Tensor row) {
+Tensor readoutOfText(const ModelSpec& config, Tensor stream, Tensor row) {
     const bool isOfClasses = config.readout == TextReadout::TextClass && !isEncoder(config); // an encoder has a pooler
     if (config.residual->block->isPostNorm || (config.readout != TextReadout::NextToken && !isOfClasses))
         throw Error({.what =
@@ -50,22 +48,26 @@ Tensor linearReadout(const DecoderConfig& config, Tensor stream, Tensor row) {
     if (isOfClasses)
         return matmul(rows, graph.parameter("classifier.W", {std::ssize(config.labels), config.modelWidth}));
     MatmulOptions out{.scale = config.readoutScale};
-    if (config.unembedBias) out.bias = graph.parameter("unembed.b_U", {config.vocabulary});
-    return matmul(
-        rows,
-        graph.parameter(config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {config.vocabulary, config.modelWidth}),
-        out);
+    if (config.unembedBias) out.bias = graph.parameter("unembed.b_U", {config.tokens.vocabulary});
+    return matmul(rows,
+                  graph.parameter(config.tiedEmbedding ? "embed.W_E" : "unembed.W_U",
+                                  {config.tokens.vocabulary, config.modelWidth}),
+                  out);
 }
 
-Tensor linearReadout(const VisionConfig& config, Tensor stream) {
+Tensor readoutOfPicture(const ModelSpec& config, Tensor stream) {
+    if (config.classes == 0)
+        throw Error({.what = "this model has no classifier",
+                     .where = config.name,
+                     .hint = "open a model with a classifier; this one only gives features and patterns"});
     requireLinear(config, true);
     Graph& graph = *stream.graph;
     const auto pooled = [&](Tensor rows) {
-        const Tensor first = config.clsToken ? slice(rows, 0, 0, 1) : Tensor();
-        if (config.pooling == VisionPooling::Cls) return first;
-        const int64_t P = config.prefix();
+        const Tensor first = config.patches.clsToken ? slice(rows, 0, 0, 1) : Tensor();
+        if (config.pooling == PatchPooling::Cls) return first;
+        const int64_t P = config.patches.prefix();
         const Tensor mean = reduce(slice(rows, 0, P, rows.shape()[0] - P), Reduction::Mean, {0});
-        return config.pooling == VisionPooling::Mean ? mean : concatenate(std::array{first, mean}, -1);
+        return config.pooling == PatchPooling::Mean ? mean : concatenate(std::array{first, mean}, -1);
     };
     const auto head = [&](Tensor x, const std::string& name) {
         return matmul(x, graph.parameter(name + ".W_H", {config.classes, x.shape().columns()}),
@@ -76,6 +78,12 @@ Tensor linearReadout(const VisionConfig& config, Tensor stream) {
     const Tensor own = head(config.normAfterPooling ? heldNorm(config, read) : read, "head");
     if (!config.distillationHead) return own;
     return affine(add(own, head(slice(rows, 0, 1, 1), "distillation_head")), 0.5, 0);
+}
+
+} // namespace
+
+Tensor linearReadout(const ModelSpec& config, Tensor stream, Tensor row) {
+    return config.axis == AxisKind::Patches ? readoutOfPicture(config, stream) : readoutOfText(config, stream, row);
 }
 
 } // namespace attn

@@ -3,9 +3,8 @@
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/model_source.h"
-#include "engine/models/vision_source.h"
 
 #include <fmt/format.h>
 
@@ -14,47 +13,24 @@
 namespace attn {
 namespace {
 
-/// The values that models of text and of pictures have alike.
-template <class Source> ModelInfo described(const Source& source, ModelStructure structure) {
-    const auto& config = source.config();
-    ModelInfo info;
-    info.name = config.name;
-    info.family = config.family;
-    info.familyTitle = source.familyTitle();
-    info.configJson = source.configText();
-    info.dtype = source.dtype();
-    info.structure = std::move(structure);
-    info.warnings = source.warnings();
-    info.leftOut = source.leftOut();
-    info.layers = static_cast<int>(config.layers.size());
-    info.heads = info.structure.mostHeads();
-    info.modelWidth = static_cast<int>(config.modelWidth);
-    info.feedForwardWidth = static_cast<int>(config.feedForward.width);
-    return info;
-}
-
-std::string positionsOf(const DecoderConfig& config) {
+std::string positionsOf(const ModelSpec& config) {
     const LayerAttention& first = config.layers.front();
     const Part& part = first.spec.part(Slot::Position);
-    if (part.position.rotation) {
+    const bool isPicture = config.axis == AxisKind::Patches;
+    if (!isPicture && part.position.rotation) {
         const Rotation rotation = part.position.rotation(first.spec.values(Slot::Position), first.headWidth);
         return fmt::format("rotary, {}, {} of {} features", rotation.isInterleaved ? "interleaved" : "half-split",
                            rotation.frequencies.size() * 2, first.headWidth);
     }
-    if (!part.hooks.empty()) return std::string(part.title);
+    if (!isPicture && !part.hooks.empty()) return std::string(part.title);
+    if (isPicture && config.positions == Positions::None) return first.spec.id(Slot::Position);
     static constexpr std::array kAdded{"none", "learned", "sinusoidal"};
     return kAdded.at(static_cast<size_t>(config.positions));
 }
 
-std::string positionsOf(const VisionConfig& config) {
-    if (config.positions == VisionPositions::Learned) return "learned";
-    if (config.positions == VisionPositions::Sinusoidal) return "sinusoidal";
-    return config.layers.front().spec.id(Slot::Position);
-}
-
-std::string poolingOf(VisionPooling pooling) {
-    if (pooling == VisionPooling::Cls) return "CLS";
-    return pooling == VisionPooling::Mean ? "mean of patches" : "CLS and mean of patches";
+std::string poolingOf(PatchPooling pooling) {
+    if (pooling == PatchPooling::Cls) return "CLS";
+    return pooling == PatchPooling::Mean ? "mean of patches" : "CLS and mean of patches";
 }
 
 } // namespace
@@ -68,15 +44,14 @@ std::string ModelInfo::labelOf(int index) const {
     return at < labels.size() && !labels[at].empty() ? labels[at] : "class " + std::to_string(index);
 }
 
-ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
-    const DecoderConfig& config = source.config();
-    ModelInfo info = described(source, structureOf(config, capacity));
-    for (int site = 0; site < info.siteCount(); ++site) info.attentions.push_back(siteAttention(config, site).spec);
+namespace {
+
+/// What only models of text have.
+void describeText(ModelInfo& info, const ModelSource& source, int64_t capacity) {
+    const ModelSpec& config = source.config();
     info.readsSource = config.hasEncoder();
-    info.settings = settingsOf(source, capacity);
     info.writtenPicture = config.picture;
-    info.positions = positionsOf(config);
-    info.vocabulary = static_cast<int>(config.vocabulary);
+    info.vocabulary = static_cast<int>(config.tokens.vocabulary);
     info.contextLength = static_cast<int>(capacity);
     info.ownContext = config.context;
     if (config.context > capacity)
@@ -84,7 +59,6 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
                                             groupDigits(static_cast<size_t>(capacity)),
                                             groupDigits(static_cast<size_t>(config.context))));
     info.readsTrees = treeSpec(config) != nullptr;
-    info.activation = config.activation;
     if (!predictsTokens(config.readout) && readsOneRow(config.readout)) {
         info.classes = static_cast<int>(config.labels.size());
         info.labels = config.labels;
@@ -97,33 +71,55 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
     if (!info.tokenizerProblem.empty())
         info.warnings.push_back(
             fmt::format("the tokenizer cannot be read, so the model takes token ids: {}", info.tokenizerProblem));
-    if (!tokenizer) return info;
+    if (!tokenizer) return;
     info.tokenizerSummary = tokenizer->summary();
     if (info.predicts(Readout::Kind::MaskedToken)) info.maskToken = tokenizer->maskId();
     info.readsPairs = !info.writesText();
     for (int id = 0; id < tokenizer->vocabularySize(); ++id) info.tokenTexts.push_back(tokenizer->tokenText(id));
-    if (static_cast<int64_t>(tokenizer->vocabularySize()) > config.vocabulary)
+    if (static_cast<int64_t>(tokenizer->vocabularySize()) > config.tokens.vocabulary)
         info.warnings.push_back(
             fmt::format("the tokenizer has {} tokens but the model only {}: some texts cannot be run",
-                        tokenizer->vocabularySize(), config.vocabulary));
-    return info;
+                        tokenizer->vocabularySize(), config.tokens.vocabulary));
 }
 
-ModelInfo modelInfo(const VisionSource& source) {
-    const VisionConfig& config = source.config();
-    ModelInfo info = described(source, structureOf(config));
-    for (const LayerAttention& layer : config.layers) info.attentions.push_back(layer.spec);
-    info.positions = positionsOf(config);
-    info.settings = settingsOf(source);
-    info.image = config.image;
-    info.grid = config.grid();
-    info.patch = static_cast<int>(config.patch);
-    info.channels = static_cast<int>(config.channels);
-    info.prefix = prefixNames(config);
+/// What only models of pictures have.
+void describePictures(ModelInfo& info, const ModelSpec& config) {
+    const PatchEmbedding& patches = config.patches;
+    info.image = patches.image;
+    info.grid = patches.grid();
+    info.patch = static_cast<int>(patches.patch);
+    info.channels = static_cast<int>(patches.channels);
+    info.prefix = patches.prefixNames();
     info.pooling = poolingOf(config.pooling);
     info.classes = static_cast<int>(config.classes);
+    info.labels = config.labels;
+}
+
+} // namespace
+
+ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
+    const ModelSpec& config = source.config();
+    ModelInfo info;
+    info.name = config.name;
+    info.family = config.family;
+    info.familyTitle = source.familyTitle();
+    info.configJson = source.configText();
+    info.dtype = source.dtype();
+    info.structure = structureOf(config, capacity);
+    info.warnings = source.warnings();
+    info.leftOut = source.leftOut();
+    info.layers = static_cast<int>(config.layers.size());
+    info.heads = info.structure.mostHeads();
+    info.modelWidth = static_cast<int>(config.modelWidth);
+    info.feedForwardWidth = static_cast<int>(config.feedForward.width);
+    info.positions = positionsOf(config);
+    for (int site = 0; site < info.siteCount(); ++site) info.attentions.push_back(siteAttention(config, site).spec);
+    info.settings = settingsOf(source, capacity);
     info.activation = config.activation;
-    info.labels = source.labels();
+    if (config.axis == AxisKind::Patches)
+        describePictures(info, config);
+    else
+        describeText(info, source, capacity);
     return info;
 }
 

@@ -18,7 +18,6 @@
 namespace attn {
 
 class ModelSource;
-class VisionSource;
 
 /// One named parameter of the loaded model, as stored by the engine (linear weights are [out, in]).
 struct ParameterInfo {
@@ -88,7 +87,6 @@ struct ModelInfo {
     const Site& site(int index) const { return structure.sites.at(static_cast<size_t>(index)); }
     /// @throws Error naming the model and its heads if it has no such head
     void requireHead(int site, int head) const;
-    bool readsPictures() const { return patch > 0; }
     /// The axis of what the model reads.
     AxisKind inputAxis() const { return structure.axes.empty() ? AxisKind::Tokens : structure.axes.front().kind; }
     bool writesText() const { return predicts(Readout::Kind::NextToken); }
@@ -99,8 +97,7 @@ struct ModelInfo {
     std::string labelOf(int index) const;
 };
 
-/// Everything but the parameters and the hooks. @param capacity largest number of tokens that will run
-ModelInfo modelInfo(const ModelSource& source, int64_t capacity);
-ModelInfo modelInfo(const VisionSource& source);
+/// Everything but the parameters and the hooks. @param capacity largest number of tokens of a text that will run
+ModelInfo modelInfo(const ModelSource& source, int64_t capacity = 0);
 
 } // namespace attn

@@ -5,9 +5,8 @@
 #include "engine/core/quoting.h"
 #include "engine/io/json_file.h"
 #include "engine/models/config_reader.h"
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/model_source.h"
-#include "engine/models/vision_source.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -128,12 +127,12 @@ void addLeftOut(const LeftOut& leftOut, std::vector<ModelSetting>& settings) {
                         leftOut.files.empty() ? "none" : "not used"});
 }
 
-nlohmann::json configOf(const ParameterSource& source) {
+nlohmann::json configOf(const ModelSource& source) {
     return source.configText().empty() ? nlohmann::json::object() : parseJson(source.configText(), "config.json");
 }
 
 std::string readoutOf(const ModelSource& source) {
-    const DecoderConfig& config = source.config();
+    const ModelSpec& config = source.config();
     if (config.readout == TextReadout::None) return "none";
     if (!predictsTokens(config.readout)) return fmt::format("{} classes", config.labels.size());
     if (config.tiedEmbedding) return "the embedding";
@@ -141,23 +140,22 @@ std::string readoutOf(const ModelSource& source) {
     return name.empty() ? "a table of its own" : printable(name);
 }
 
-std::string textPositionsOf(const DecoderConfig& config) {
+std::string textPositionsOf(const StreamSpec& config) {
     std::vector<std::string> found;
-    if (config.positions == TextPositions::Learned) found.emplace_back("a learned table");
-    if (config.positions == TextPositions::Sinusoidal) found.emplace_back("sinusoids");
-    if (config.paddingToken) found.push_back(fmt::format("counted without token {}", *config.paddingToken));
+    if (config.positions == Positions::Learned) found.emplace_back("a learned table");
+    if (config.positions == Positions::Sinusoidal) found.emplace_back("sinusoids");
+    if (config.tokens.paddingToken)
+        found.push_back(fmt::format("counted without token {}", *config.tokens.paddingToken));
     if (const std::string parts = partsOf(config.layers); !parts.empty()) found.push_back(parts);
     return found.empty() ? "none" : fmt::format("{}", fmt::join(found, "; "));
 }
 
-} // namespace
-
-std::vector<ModelSetting> settingsOf(const ModelSource& source, int64_t capacity) {
-    const DecoderConfig& config = source.config();
+std::vector<ModelSetting> settingsOfText(const ModelSource& source, int64_t capacity) {
+    const ModelSpec& config = source.config();
     const nlohmann::json json = configOf(source);
     std::vector<ModelSetting> settings;
-    const auto stacks = [&](const std::function<std::string(const DecoderConfig&)>& of) {
-        return config.hasEncoder() ? fmt::format("encoder: {}; decoder: {}", of(config.encoder.front()), of(config))
+    const auto stacks = [&](const std::function<std::string(const StreamSpec&)>& of) {
+        return config.hasEncoder() ? fmt::format("encoder: {}; decoder: {}", of(*config.encoder), of(config))
                                    : of(config);
     };
     settings.push_back({"Layers and heads",
@@ -165,13 +163,12 @@ std::vector<ModelSetting> settingsOf(const ModelSource& source, int64_t capacity
                                        "encoder_layers", "decoder_layers", "num_attention_heads", "n_head", "num_heads",
                                        "n_heads", "encoder_attention_heads", "decoder_attention_heads",
                                        "num_key_value_heads", "head_dim", "d_kv", "d_head", "heads"}),
-                        stacks([](const DecoderConfig& stack) { return headsOf(stack.layers); })});
+                        stacks([](const StreamSpec& stack) { return headsOf(stack.layers); })});
     settings.push_back(
         {"Windows",
          askedOf(json, {"sliding_window", "use_sliding_window", "max_window_layers", "layer_types", "attention_layers",
                         "attention_types", "window_size", "attn_type", "is_decoder"}),
-         stacks(
-             [&](const DecoderConfig& stack) { return windowsOf(stack.layers, std::min(capacity, stack.context)); })});
+         stacks([&](const StreamSpec& stack) { return windowsOf(stack.layers, std::min(capacity, stack.context)); })});
     settings.push_back(
         {"Positions",
          askedOf(json, {"rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor", "rotary_pct",
@@ -179,7 +176,7 @@ std::vector<ModelSetting> settingsOf(const ModelSource& source, int64_t capacity
                         "relative_attention_max_distance", "static_position_embeddings", "clamp_len"}),
          stacks(textPositionsOf)});
     settings.push_back({"Readout", askedOf(json, {"tie_word_embeddings"}), readoutOf(source)});
-    std::string activation = stacks([](const DecoderConfig& stack) { return feedForwardOf(stack.feedForward); });
+    std::string activation = stacks([](const StreamSpec& stack) { return feedForwardOf(stack.feedForward); });
     if (config.headActivation) activation += fmt::format("; {} in the readout", activationName(*config.headActivation));
     settings.push_back({"Activation",
                         askedOf(json, {"hidden_act", "activation_function", "activation", "feed_forward_proj",
@@ -191,12 +188,11 @@ std::vector<ModelSetting> settingsOf(const ModelSource& source, int64_t capacity
     settings.push_back(
         {"Context", askedOf(json, {"max_position_embeddings", "n_positions", "n_ctx", "context"}),
          fmt::format("{} tokens{}", capacity, capacity < config.context ? ", the most that this program runs" : "")});
-    addLeftOut(source.leftOut(), settings);
     return settings;
 }
 
-std::vector<ModelSetting> settingsOf(const VisionSource& source) {
-    const VisionConfig& config = source.config();
+std::vector<ModelSetting> settingsOfPictures(const ModelSource& source) {
+    const ModelSpec& config = source.config();
     const nlohmann::json json = configOf(source);
     std::vector<ModelSetting> settings;
     settings.push_back({"Layers and heads",
@@ -204,27 +200,36 @@ std::vector<ModelSetting> settingsOf(const VisionSource& source) {
                                        "num_heads", "model_args"}),
                         headsOf(config.layers)});
     std::string windows = "the whole picture";
-    if (!config.windows.empty())
-        windows = byLayer(config.windows.size(), [&](size_t layer) {
-            const GridWindows& window = config.windows[layer];
+    if (!config.patches.windows.empty())
+        windows = byLayer(config.patches.windows.size(), [&](size_t layer) {
+            const GridWindows& window = config.patches.windows[layer];
             if (window.size == 0) return std::string("the whole picture");
             return fmt::format("windows of {} x {} tokens{}", window.size, window.size,
                                window.shift > 0 ? fmt::format(", shifted by {}", window.shift) : "");
         });
     settings.push_back({"Windows", askedOf(json, {"window_size", "windows"}), windows});
-    std::string positions = config.positions == VisionPositions::Learned      ? "a learned table"
-                            : config.positions == VisionPositions::Sinusoidal ? "sinusoids"
-                                                                              : "";
+    std::string positions = config.positions == Positions::Learned      ? "a learned table"
+                            : config.positions == Positions::Sinusoidal ? "sinusoids"
+                                                                        : "";
     if (const std::string parts = partsOf(config.layers); !parts.empty())
         positions += (positions.empty() ? "" : "; ") + parts;
     settings.push_back(
         {"Positions", askedOf(json, {"positions", "use_absolute_embeddings"}), positions.empty() ? "none" : positions});
-    settings.push_back({"Picture", askedOf(json, {"image_size", "patch_size", "num_channels"}),
-                        fmt::format("{} x {} pixels, {} x {} patches of {}", config.image.width, config.image.height,
-                                    config.grid().width, config.grid().height, config.patch)});
+    settings.push_back(
+        {"Picture", askedOf(json, {"image_size", "patch_size", "num_channels"}),
+         fmt::format("{} x {} pixels, {} x {} patches of {}", config.patches.image.width, config.patches.image.height,
+                     config.patches.grid().width, config.patches.grid().height, config.patches.patch)});
     settings.push_back(
         {"Activation", askedOf(json, {"hidden_act", "use_swiglu_ffn"}), feedForwardOf(config.feedForward)});
     settings.push_back({"Norms", askedOf(json, {"layer_norm_eps"}), normsOf(config.norm, config.normEpsilon, false)});
+    return settings;
+}
+
+} // namespace
+
+std::vector<ModelSetting> settingsOf(const ModelSource& source, int64_t capacity) {
+    const bool isPicture = source.config().axis == AxisKind::Patches;
+    std::vector<ModelSetting> settings = isPicture ? settingsOfPictures(source) : settingsOfText(source, capacity);
     addLeftOut(source.leftOut(), settings);
     return settings;
 }

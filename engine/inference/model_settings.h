@@ -7,7 +7,6 @@
 namespace attn {
 
 class ModelSource;
-class VisionSource;
 
 /// A setting of a model: what its configuration asks for, and what this program does.
 struct ModelSetting {
@@ -18,8 +17,7 @@ struct ModelSetting {
 };
 
 /// The settings that change a model's numbers, and what was left out, in the order in which a reader needs them.
-/// @param capacity the largest number of tokens that the program runs the model on
+/// @param capacity the largest number of tokens of a text that the program runs the model on
 std::vector<ModelSetting> settingsOf(const ModelSource& source, int64_t capacity);
-std::vector<ModelSetting> settingsOf(const VisionSource& source);
 
 } // namespace attn

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/models/vision_encoder.h"
+#include "engine/models/patch_stream.h"
 
 #include <vector>
 

@@ -2,9 +2,11 @@
 
 #include "engine/core/error.h"
 #include "engine/inference/change_inputs.h"
+#include "engine/inference/language_model.h"
+#include "engine/inference/linear_readout.h"
 #include "engine/inference/value_change_rows.h"
-#include "engine/models/decoder.h"
-#include "engine/models/parameter_source.h"
+#include "engine/inference/vision_model.h"
+#include "engine/inference/wrong_model.h"
 #include "engine/runtime/dense_result.h"
 
 #include <fmt/format.h>
@@ -31,7 +33,19 @@ CapturedHook meanOf(const CapturedHook& hook) {
 
 } // namespace
 
-RunningModel::RunningModel() = default;
+RunningModel::RunningModel(std::unique_ptr<ModelSource> source, AxisKind axis) : source_(std::move(source)) {
+    if (config().axis == axis) return;
+    if (axis == AxisKind::Patches)
+        throw WrongModel({.what = "this model reads text, not pictures",
+                          .where = config().name,
+                          .hint = "leave out --image, or name a vision model"});
+    throw WrongModel(
+        {.what = fmt::format("this is a vision model ({}); it reads pictures, not text", source_->familyTitle()),
+         .where = config().name,
+         .hint = "give it a picture: 'attention-cli classify', 'capture' or 'render' PATH --image FILE, or "
+                 "open it in attention-lab"});
+}
+
 RunningModel::~RunningModel() = default;
 
 int64_t RunningModel::deviceBytes() const { return static_cast<int64_t>(device_->allocatedBytes()); }
@@ -45,13 +59,55 @@ Run RunningModel::run(const Input& input, const Changes& changes, const Wanted& 
     return result;
 }
 
-void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
-                           const ParameterSource& source, Storage storage, const SharedParameters& shared) {
-    deviceChoice_ = choice;
+std::unique_ptr<RunningModel> loadModel(std::unique_ptr<ModelSource> source, const LoadOptions& options,
+                                        const RunningModel::Progress& progress) {
+    if (source->config().axis == AxisKind::Patches)
+        return std::make_unique<VisionModel>(std::move(source), options, progress);
+    return std::make_unique<LanguageModel>(std::move(source), options, progress);
+}
+
+Tensor RunningModel::linearReadout(Tensor stream, Tensor row) const {
+    return attn::linearReadout(config(), stream, row);
+}
+
+void RunningModel::describe(int64_t capacity) {
+    const ModelInfo fresh = modelInfo(*source_, capacity);
+    info_.name = fresh.name;
+    info_.structure = fresh.structure;
+    info_.contextLength = fresh.contextLength;
+    info_.warnings = fresh.warnings;
+    info_.leftOut = fresh.leftOut;
+    info_.settings = fresh.settings;
+}
+
+bool RunningModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
+    ModelSpec spec = source->config();
+    spec.name = config().name;
+    const Tokenizer *old = source_->tokenizer(), *other = source->tokenizer();
+    if (spec != config() || source->preprocessing() != source_->preprocessing() || !old != !other) return false;
+    for (int id = 0; other && id < other->vocabularySize(); ++id)
+        if (static_cast<size_t>(id) >= info_.tokenTexts.size() ||
+            info_.tokenTexts[static_cast<size_t>(id)] != other->tokenText(id))
+            return false;
+    source_ = std::move(source);
+    weightsChange();
+    known_.clear();
+    changesChanged(false);
+    describe(info_.contextLength);
+    load({});
+    return true;
+}
+
+void RunningModel::prepare(const LoadOptions& options, const ModelGraph& listing, bool isSmall) {
+    const SharedParameters& shared = options.shared;
+    const Storage storage = options.storage;
+    deviceChoice_ = options.device;
+    if (!deviceChoice_.softwareThreads && isSmall) deviceChoice_.softwareThreads = 0;
     if (shared.store)
         device_ = shared.device;
     else
-        device_ = window.device.empty() ? Device::shared(choice) : std::make_shared<Device>(choice, window);
+        device_ = options.window.device.empty() ? Device::shared(deviceChoice_)
+                                                : std::make_shared<Device>(deviceChoice_, options.window);
     store_ = shared.store ? shared.store : std::make_shared<TensorStore>(*device_);
     gates_.assign(static_cast<size_t>(info_.siteCount() * info_.heads), 1.0f);
     info_.hooks = listing.graph->probeOrder();
@@ -78,14 +134,16 @@ void RunningModel::prepare(const DeviceChoice& choice, const WindowExtensions& w
     store_->reserve(parameters, storageOf);
     store_->reserve(states);
     for (const auto& [name, shape] : parameters)
-        info_.parameters.push_back(
-            {.name = name, .sourceName = source.sourceName(name), .shape = shape.extents(), .count = shape.elements()});
+        info_.parameters.push_back({.name = name,
+                                    .sourceName = source_->sourceName(name),
+                                    .shape = shape.extents(),
+                                    .count = shape.elements()});
 }
 
-void RunningModel::load(const ParameterSource& source, const Progress& progress) {
-    const TensorStore* stored = source.stored();
+void RunningModel::load(const Progress& progress) {
+    const TensorStore* stored = source_->stored();
     const auto read = [&](const std::string& name, const Shape& shape, const RowWriter& write) -> int64_t {
-        if (!stored) return source.read(name, shape, write);
+        if (!stored) return source_->read(name, shape, write);
         const std::vector<float> values = stored->read(name); // to be rounded to the storage of this model
         writeRows(values, shape, write);
         return std::ranges::count_if(values, [](float value) { return !std::isfinite(value); });
@@ -153,7 +211,8 @@ HookChanges RunningModel::converted(const Changes& changes, const Input& own, co
         const HookShape shape = editableShape(*all.graph, change, info_.name);
         const bool isSteered = change.kind == ValueChange::Kind::Steer;
         // Steering adds the last token of a text, in which the others end, but the mean of a picture's tokens.
-        const bool addsMean = isSteered && info_.readsPictures();
+        const auto axis = static_cast<size_t>(info_.structure.axisOf(change.hook, 'T'));
+        const bool addsMean = isSteered && info_.structure.axes[axis].kind == AxisKind::Patches;
         for (int* position : {&change.position, &change.textPosition}) *position = rowOf(change.hook, *position);
         result.declare(change.hook, shape.heads, shape.width);
         std::optional<CapturedHook> values, contrast;

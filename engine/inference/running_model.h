@@ -8,7 +8,8 @@
 #include "engine/inference/input.h"
 #include "engine/inference/load_parameters.h"
 #include "engine/inference/model_info.h"
-#include "engine/models/model_graph.h"
+#include "engine/models/model_builder.h"
+#include "engine/models/model_source.h"
 #include "engine/runtime/gpu_executor.h"
 
 #include <functional>
@@ -22,7 +23,6 @@
 
 namespace attn {
 
-class ParameterSource;
 struct ChangeInputs;
 
 /// The purpose of a graph over a whole input.
@@ -51,6 +51,17 @@ struct SharedParameters {
     std::shared_ptr<TensorStore> store{}; ///< null: a model has a store of its own
 };
 
+/// How a model is loaded.
+struct LoadOptions {
+    DeviceChoice device{};     ///< without a number of threads: none for small models, Mesa's default for large ones
+    WindowExtensions window{}; ///< for a viewer that draws on the device, which is then not shared
+    bool profiles = false;     ///< measure every dispatch of a step; slower
+    Storage storage = Storage::F32; ///< of the weights
+    bool inspects = true;           ///< keep queries and patterns for views; false: faster
+    int64_t cacheRows = 4096;       ///< tokens that the cache has room for at first; it grows with the text
+    SharedParameters shared{};      ///< instead of loading those of the source
+};
+
 /// A loaded model on a device: its description, its parameters, the changes to its runs, and runs on whole inputs.
 /// Synchronous; for use by one thread.
 class RunningModel {
@@ -62,7 +73,15 @@ public:
     RunningModel(const RunningModel&) = delete;
     RunningModel& operator=(const RunningModel&) = delete;
 
+    /// Replaces the parameters by those of a source with the same description, preprocessing and vocabulary, such as
+    /// another checkpoint. Drops the input and keeps the gates.
+    /// @param source moved from only if it fits  @return whether it fits
+    /// @throws Error as the source; the model is then unusable
+    bool replaceWeights(std::unique_ptr<ModelSource>& source);
+
     const ModelInfo& info() const { return info_; }
+    const ModelSource& source() const { return *source_; }
+    const ModelSpec& config() const { return source_->config(); }
     Device& device() const { return *device_; }
     TensorStore& store() const { return *store_; } ///< parameters and states
     const DeviceChoice& deviceChoice() const { return deviceChoice_; }
@@ -91,10 +110,13 @@ public:
     bool isChanged() const;                     ///< a gate is not 1 or a hook is changed
     std::set<std::string> changedHooks() const; ///< hooks that current runs can change
 
+    /// Forgets the input that it holds, so that the next run begins at its first row.
+    virtual void dropInput() {}
+
     // Runs on whole inputs.
 
     /// A graph that lists all hooks and parameters.
-    virtual ModelGraph listing() const = 0;
+    ModelGraph listing() const { return buildForListing(config()); }
 
     /// @throws Error saying why the model cannot run this input
     virtual void require(const Input& input) const = 0;
@@ -123,10 +145,10 @@ public:
     /// The readout with the divisor of the final norm held: see linear_readout.h.
     /// @param row Input I32 [1] of texts: the token after which to predict
     /// @throws Error if the readout is not linear then
-    virtual Tensor linearReadout(Tensor stream, Tensor row) const = 0;
-    virtual int choices() const = 0; ///< number of logits: V, or the classes
+    Tensor linearReadout(Tensor stream, Tensor row) const;
+    int choices() const { return info_.classes > 0 ? info_.classes : info_.vocabulary; } ///< number of logits
     /// The attention of a site, as the description of the model gives it.
-    virtual const LayerAttention& attentionOf(int site) const = 0;
+    const LayerAttention& attentionOf(int site) const { return siteAttention(config(), site); }
     /// The names of hooks that match globs, in execution order.
     std::vector<std::string> matchHooks(const std::string& globs) const;
     /// The row of a site's stream that contains each row of the input. @return empty: its own
@@ -137,23 +159,25 @@ public:
     virtual void requireSameRows(const std::string& hook) const;
 
 protected:
-    RunningModel();
+    /// @param axis of what the model must read  @throws Error if it reads something else
+    RunningModel(std::unique_ptr<ModelSource> source, AxisKind axis);
 
     /// Chooses the device, and allocates and describes what the graph reads.
-    /// @param storage of the weights that kernels can read so; the others are floats
-    /// @param shared replaces the device and the storage, if it has a store
+    /// @param isSmall whether a dispatch on software Vulkan costs more than its work, unless it runs on the submitting
+    /// thread
     /// @throws Error if the device has too little memory
-    void prepare(const DeviceChoice& choice, const WindowExtensions& window, const ModelGraph& listing,
-                 const ParameterSource& source, Storage storage, const SharedParameters& shared = {});
+    void prepare(const LoadOptions& options, const ModelGraph& listing, bool isSmall);
     /// Loads the parameters, or copies those that lie on a device.
-    void load(const ParameterSource& source, const Progress& progress);
+    void load(const Progress& progress);
+    void describe(int64_t capacity); ///< sets what ModelInfo says of the source. @param capacity see modelInfo()
     /// Writes the gates of all sites that the run reaches.
     void writeGates(GpuExecutor& executor) const;
     /// Writes the changes of a run. @param first row of the stream that the run begins with
     /// @param count number of rows; none: all rows of each site
     void writeChanges(GpuExecutor& executor, size_t first, std::optional<size_t> count) const;
-    void forgetOriginalValues() { known_.clear(); }
 
+    /// Called when the parameters are to become others: forgets what was computed with them.
+    virtual void weightsChange() {}
     /// Called when patterns may differ from those before. @param isOtherSet whether other hooks are changed than before
     virtual void changesChanged(bool isOtherSet) = 0;
     /// The row of a token in a hook. @param token negative: all
@@ -168,6 +192,7 @@ protected:
     virtual void writePattern(const ChangeInputs& pattern, const PatternChange& change, size_t first,
                               size_t count) const = 0;
 
+    std::unique_ptr<ModelSource> source_;
     ModelInfo info_;
     DeviceChoice deviceChoice_;
     std::shared_ptr<Device> device_;
@@ -188,5 +213,9 @@ private:
     };
     std::vector<Known> known_; ///< values of original runs, so that a slider does not repeat these runs
 };
+
+/// Loads a model of any kind. @throws Error as the source, or if the device has too little memory
+std::unique_ptr<RunningModel> loadModel(std::unique_ptr<ModelSource> source, const LoadOptions& options,
+                                        const RunningModel::Progress& progress = {});
 
 } // namespace attn

@@ -2,10 +2,9 @@
 
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/language_model.h"
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/model_source.h"
-#include "engine/models/vision_encoder.h"
-#include "engine/models/vision_source.h"
+#include "engine/models/patch_stream.h"
 
 #include <algorithm>
 #include <chrono>
@@ -56,40 +55,32 @@ StorageChoice choiceOf(const ModelGraph& model, bool writes) {
     return choice;
 }
 
-ModelGraph stepOf(const DecoderConfig& config) {
-    return buildDecoder(config, {.queries = 1, .cacheCapacity = config.context});
+ModelGraph stepOf(const ModelSpec& config) {
+    return buildModel(config, {.queries = 1, .cacheCapacity = config.context});
 }
 
 /// A model of a configuration whose weights are zeros. They are written: the system keeps one page for all memory that
 /// nobody has written, and reading that is faster than reading weights.
 class HollowSource : public ModelSource {
 public:
-    HollowSource(DecoderConfig config, std::string family) : config_(std::move(config)), family_(std::move(family)) {}
+    explicit HollowSource(ModelSpec config) : config_(std::move(config)) {}
 
-    const DecoderConfig& config() const override { return config_; }
-    const Tokenizer* tokenizer() const override { return nullptr; }
-    std::string example() const override { return {}; }
-    const std::vector<int>& stopTokens() const override { return stops_; }
-    const std::string& configText() const override { return text_; }
-    std::string familyTitle() const override { return family_; }
-    std::string dtype() const override { return "F32"; }
-    std::string sourceName(const std::string&) const override { return {}; }
+    const ModelSpec& config() const override { return config_; }
+    std::string familyTitle() const override { return config_.family; }
     int64_t read(const std::string&, const Shape&, const RowWriter& write) const override {
         write([](int64_t, std::span<float> rows) { std::ranges::fill(rows, 0.0f); });
         return 0;
     }
 
 private:
-    DecoderConfig config_;
-    std::string family_, text_;
-    std::vector<int> stops_;
+    ModelSpec config_;
 };
 
 /// As much of a model as takes at most `mostBytes`, but at least one layer.
-DecoderConfig partOf(DecoderConfig config, const StorageNeeds& whole, int64_t mostBytes) {
+ModelSpec partOf(ModelSpec config, const StorageNeeds& whole, int64_t mostBytes) {
     constexpr int64_t kVocabulary = 16384, kContext = 256;
     if (whole.parameterBytes <= mostBytes) return config;
-    config.vocabulary = std::min(config.vocabulary, kVocabulary);
+    config.tokens.vocabulary = std::min(config.tokens.vocabulary, kVocabulary);
     config.context = std::min(config.context, kContext);
     while (config.layers.size() > 1 && needsOf(*stepOf(config).graph, whole.storage, true).parameterBytes > mostBytes) {
         config.layers.pop_back();
@@ -99,10 +90,10 @@ DecoderConfig partOf(DecoderConfig config, const StorageNeeds& whole, int64_t mo
 }
 
 /// The time of a step that writes a token, in seconds: the least of several, for what else the machine does only adds.
-double secondsOfStep(const DeviceChoice& device, const DecoderConfig& config, Storage storage) {
+double secondsOfStep(const DeviceChoice& device, const ModelSpec& config, Storage storage) {
     constexpr int kSteps = 16;
     constexpr double kLongest = 0.15; // s
-    LanguageModel model(std::make_unique<HollowSource>(config, config.family), {.device = device, .storage = storage});
+    LanguageModel model(std::make_unique<HollowSource>(config), {.device = device, .storage = storage});
     double least = std::numeric_limits<double>::infinity();
     const Clock::time_point begin = Clock::now();
     const int token = 0;
@@ -120,17 +111,9 @@ double secondsOfStep(const DeviceChoice& device, const DecoderConfig& config, St
 } // namespace
 
 StorageChoice storageChoice(const std::string& path) {
-    if (isVisionModel(path)) {
-        const auto source = openVisionSource(path);
-        StorageChoice choice = choiceOf(buildVisionEncoder(source->config()), false);
-        choice.path = path;
-        choice.name = source->config().name;
-        choice.dtype = source->dtype();
-        return choice;
-    }
     const auto source = openModelSource(path);
-    const DecoderConfig& config = source->config();
-    const bool writes = writesFromCache(config);
+    const ModelSpec& config = source->config();
+    const bool writes = config.axis == AxisKind::Tokens && writesFromCache(config);
     StorageChoice choice =
         choiceOf(writes ? stepOf(config) : buildForListing(config), writes && config.readout == TextReadout::NextToken);
     choice.path = path;
@@ -148,7 +131,7 @@ WeightSpeed measureWeightSpeed(const DeviceChoice& choice, const StorageChoice& 
     const auto source = openModelSource(model.path);
     for (size_t i = 0; i < model.needs.size() && !(isCancelled && isCancelled()); ++i) {
         const StorageNeeds& whole = model.needs[i];
-        const DecoderConfig part = partOf(source->config(), whole, kMostBytes);
+        const ModelSpec part = partOf(source->config(), whole, kMostBytes);
         const StorageNeeds needs = needsOf(*stepOf(part).graph, whole.storage, true);
         if (static_cast<uint64_t>(needs.parameterBytes) > speed.freeBytes / 2) continue;
         const double share = static_cast<double>(needs.readBytes) / static_cast<double>(whole.readBytes);

@@ -25,13 +25,13 @@ struct StorageNeeds {
 struct StorageChoice {
     std::string path;
     std::string name;
-    std::string dtype; ///< as ParameterSource::dtype()
+    std::string dtype; ///< as ModelSource::dtype()
     int64_t parameterCount = 0;
     std::vector<StorageNeeds> needs; ///< in the order of kStorages
 
     bool writes() const { return needs.front().readBytes > 0; } ///< one token after another, from a cache
 };
-/// @throws Error as openModelSource() and openVisionSource()
+/// @throws Error as openModelSource() and openModelSource()
 StorageChoice storageChoice(const std::string& path);
 
 /// How fast a device runs a model in each storage.

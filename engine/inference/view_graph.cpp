@@ -26,7 +26,7 @@ AttentionInputs cachedInputs(Graph& graph, const LongPatternSource& source) {
 
 } // namespace
 
-std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers,
+std::shared_ptr<Graph> viewGraph(const ModelSpec& config, int64_t capacity, const std::vector<int>& layers,
                                  int64_t heads, int64_t size, std::map<std::string, Tensor>& outputs) {
     auto graph = std::make_shared<Graph>();
     const Tensor window = graph->input("window", {.shape = {8}, .dtype = DType::I32});
@@ -39,7 +39,7 @@ std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, 
     return graph;
 }
 
-LongPatternSource longPatternSource(const DecoderConfig& config, int64_t capacity, int layer) {
+LongPatternSource longPatternSource(const ModelSpec& config, int64_t capacity, int layer) {
     const LayerAttention& attention = config.layers[static_cast<size_t>(layer)];
     const auto [heads, groups] = attention.heads();
     return {.q = inBlock(layer, "attn.cache_q"),

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/inference/long_pattern_view.h"
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 
 #include <map>
 #include <memory>
@@ -15,11 +15,11 @@ namespace attn {
 /// @param capacity size of the caches, in tokens
 /// @param heads    tiles per layer
 /// @param size     pixels per side of a tile
-std::shared_ptr<Graph> viewGraph(const DecoderConfig& config, int64_t capacity, const std::vector<int>& layers,
+std::shared_ptr<Graph> viewGraph(const ModelSpec& config, int64_t capacity, const std::vector<int>& layers,
                                  int64_t heads, int64_t size, std::map<std::string, Tensor>& outputs);
 
 /// The source of a long-pattern view: the cached queries and keys of a layer.
-LongPatternSource longPatternSource(const DecoderConfig& config, int64_t capacity, int layer);
+LongPatternSource longPatternSource(const ModelSpec& config, int64_t capacity, int layer);
 
 /// An executor that pools bands of several heads of a source exactly (lensStatistics, lensTile), to "pixels"
 /// [heads * size, size].

@@ -1,11 +1,9 @@
 #include "engine/inference/vision_model.h"
 
 #include "engine/core/error.h"
-#include "engine/inference/linear_readout.h"
 #include "engine/inference/wrong_model.h"
-#include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
-#include "engine/models/vision_encoder.h"
+#include "engine/models/patch_stream.h"
 #include "engine/runtime/dense_result.h"
 
 #include <fmt/format.h>
@@ -28,44 +26,27 @@ constexpr const char* kResult = "result"; // the logits, or the input of a class
 
 } // namespace
 
-VisionModel::VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& wanted, const Progress& progress,
-                         Storage storage)
-    : source_(std::move(source)) {
+VisionModel::VisionModel(std::unique_ptr<ModelSource> source, const LoadOptions& options, const Progress& progress)
+    : RunningModel(std::move(source), AxisKind::Patches) {
     const ModelGraph described = listing();
     info_ = modelInfo(*source_);
     info_.parameterCount = parameterCount(*described.graph);
-    DeviceChoice choice = wanted;
-    if (!choice.softwareThreads && info_.parameterCount * config().tokens() < kInlineProducts)
-        choice.softwareThreads = 0;
-    prepare(choice, {}, described, *source_, storage);
-    load(*source_, progress);
+    prepare(options, described, info_.parameterCount * config().patches.tokens() < kInlineProducts);
+    load(progress);
 }
 
 VisionModel::~VisionModel() = default;
 
-bool VisionModel::replaceWeights(std::unique_ptr<VisionSource>& source) {
-    VisionConfig other = source->config();
-    other.name = config().name;
-    if (other != config() || source->preprocessing() != source_->preprocessing() || source->labels() != info_.labels)
-        return false;
-    source_ = std::move(source);
-    info_.warnings = source_->warnings();
-    info_.leftOut = source_->leftOut();
-    info_.settings = settingsOf(*source_);
-    forgetOriginalValues();
-    load(*source_, {});
-    return true;
-}
-
 Image VisionModel::seen(const Image& image) const {
     Image result = fitted(image, source_->preprocessing());
-    if (result.size() != config().image)
-        throw Error(
-            {.what = fmt::format("the picture is {} x {} pixels but the model reads {} x {} and its preprocessing "
-                                 "does not resize",
-                                 result.width, result.height, config().image.width, config().image.height),
-             .where = info_.name,
-             .hint = fmt::format("choose a picture of {} x {} pixels", config().image.width, config().image.height)});
+    if (result.size() != config().patches.image)
+        throw Error({.what = fmt::format(
+                         "the picture is {} x {} pixels but the model reads {} x {} and its preprocessing "
+                         "does not resize",
+                         result.width, result.height, config().patches.image.width, config().patches.image.height),
+                     .where = info_.name,
+                     .hint = fmt::format("choose a picture of {} x {} pixels", config().patches.image.width,
+                                         config().patches.image.height)});
     return result;
 }
 
@@ -76,13 +57,13 @@ std::vector<float> VisionModel::patchesOf(const Image& image) const {
         throw Error({.what = "the numbers of the prepared picture are not finite",
                      .where = info_.name,
                      .hint = "check rescale_factor, image_mean and image_std in preprocessor_config.json"});
-    return cutPatches(pixels, config().channels, picture.size(), config().patch);
+    return cutPatches(pixels, config().patches.channels, picture.size(), config().patches.patch);
 }
 
 void VisionModel::require(const Input& input) const {
-    if (input.isText())
+    if (!input.tokens().empty())
         throw Error({.what = "this model reads pictures, not text", .where = info_.name, .hint = "choose a picture"});
-    const Shape shape{config().grid().area(), config().patchValues()};
+    const Shape shape{config().patches.grid().area(), config().patches.patchValues()};
     if (static_cast<int64_t>(input.patches().size()) == shape.elements()) return;
     throw Error(
         {.what = fmt::format("{} values are not {} patches of {} values", input.patches().size(), shape[0], shape[1]),
@@ -90,18 +71,13 @@ void VisionModel::require(const Input& input) const {
          .hint = "use the image size and patch size of the model"});
 }
 
-Tensor VisionModel::linearReadout(Tensor stream, Tensor) const {
-    requireHead();
-    return attn::linearReadout(config(), stream);
-}
-
 ModelGraph VisionModel::graphOf(const WholeBuild& build) const {
     std::set<std::string> changed = build.changed;
     changed.merge(changedHooks());
-    return buildVisionEncoder(config(), {.needsGradients = build.needsGradients,
-                                         .changed = std::move(changed),
-                                         .readsAllLayers = build.readsAllLayers,
-                                         .isFormed = build.isFormed});
+    return buildModel(config(), {.isFormed = build.isFormed,
+                                 .needsGradients = build.needsGradients,
+                                 .changed = std::move(changed),
+                                 .readsAllLayers = build.readsAllLayers});
 }
 
 ModelGraph VisionModel::wholeGraph(const Input& input, const WholeBuild& build) const {
@@ -117,7 +93,7 @@ std::unique_ptr<GpuExecutor> VisionModel::makeExecutor(const std::set<std::strin
 void VisionModel::writeWhole(GpuExecutor& executor, const Input& input) const {
     require(input);
     const std::span<float> patches = executor.input(vision_names::kPatches);
-    writeRows(input.patches(), {config().grid().area(), config().patchValues()},
+    writeRows(input.patches(), {config().patches.grid().area(), config().patches.patchValues()},
               [&](const auto& fill) { fill(0, patches); });
     writeGates(executor);
     writeChanges(executor, 0, {});
@@ -176,7 +152,7 @@ VisionModel::PatternsAndLogits VisionModel::patternsAndLogits(const Input& pictu
             for (size_t later = layer; later < layouts.size(); ++later)
                 result.patterns[later].layout =
                     pooledLayout(result.patterns[layer - 1].layout, {hook.values.begin(), hook.values.end()},
-                                 config().tokensOf(static_cast<int64_t>(later)) - config().prefix());
+                                 config().patches.tokensOf(static_cast<int64_t>(later)) - config().patches.prefix());
     }
     return result;
 }
@@ -189,10 +165,11 @@ void VisionModel::requireHead() const {
 }
 
 std::vector<float> VisionModel::patchPositions() const {
-    if (config().positions == VisionPositions::None) return {};
-    if (config().positions == VisionPositions::Sinusoidal) return sinusoidalGrid(config().grid(), config().modelWidth);
+    if (config().positions == Positions::None) return {};
+    if (config().positions == Positions::Sinusoidal)
+        return sinusoidalGrid(config().patches.grid(), config().modelWidth);
     const std::vector<float> table = store_->read(vision_names::kPositions);
-    const auto patches = static_cast<size_t>(config().grid().area() * config().modelWidth);
+    const auto patches = static_cast<size_t>(config().patches.grid().area() * config().modelWidth);
     return {table.end() - static_cast<std::ptrdiff_t>(patches), table.end()};
 }
 

@@ -2,8 +2,6 @@
 
 #include "engine/inference/running_model.h"
 #include "engine/inference/site_pattern.h"
-#include "engine/models/class_activation.h"
-#include "engine/models/vision_source.h"
 
 #include <map>
 #include <memory>
@@ -18,17 +16,9 @@ namespace attn {
 /// A vision model: runs one picture, and gives logits, patterns and other hooks.
 class VisionModel : public RunningModel {
 public:
-    VisionModel(std::unique_ptr<VisionSource> source, const DeviceChoice& choice, const Progress& progress = {},
-                Storage storage = Storage::F32);
+    /// @throws Error if it is a model of text, or as loadModel()
+    VisionModel(std::unique_ptr<ModelSource> source, const LoadOptions& options, const Progress& progress = {});
     ~VisionModel() override;
-
-    /// Replaces the parameters by those of a source with the same description, such as another checkpoint.
-    /// @return whether it fits; the source is then moved from
-    /// @throws Error as the source; the model is then unusable
-    bool replaceWeights(std::unique_ptr<VisionSource>& source);
-
-    const VisionConfig& config() const { return source_->config(); }
-    const VisionSource& source() const { return *source_; }
 
     /// The picture as the model reads it: resized and cropped. @throws Error as fitted(), or if the result has the
     /// wrong size
@@ -43,10 +33,6 @@ public:
     void writeWhole(GpuExecutor& executor, const Input& input) const override;
     /// @throws Error also if the model has no classifier
     std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
-    ModelGraph listing() const override;
-    Tensor linearReadout(Tensor stream, Tensor row) const override;
-    int choices() const override { return info_.classes; }
-    const LayerAttention& attentionOf(int site) const override { return config().layers.at(static_cast<size_t>(site)); }
     /// Tokens of layers that merge contain several patches.
     std::vector<int> rowsOfInput(int site) const override;
     bool ordersByWindow(int site) const override;
@@ -86,12 +72,11 @@ private:
     Input sourceOf(const ValueChange& change, bool isContrast, const Input& own,
                    const std::optional<Input>& other) const override;
     CapturedHook originalValues(const Input& input, const std::string& hook) override;
-    int64_t rowsOf(int site) const override { return config().tokensOf(site); }
+    int64_t rowsOf(int site) const override { return config().patches.tokensOf(site); }
     /// @param pattern [H,T,T], or with windows [windows,H,places,places]
     void writePattern(const ChangeInputs& pattern, const PatternChange& change, size_t first,
                       size_t count) const override;
 
-    std::unique_ptr<VisionSource> source_;
     Runs plain_, changed_;
 };
 

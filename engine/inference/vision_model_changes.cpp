@@ -2,7 +2,7 @@
 #include "engine/inference/change_inputs.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/hook_names.h"
-#include "engine/models/vision_encoder.h"
+#include "engine/models/patch_stream.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@
 // Changes to hooks and patterns.
 
 namespace attn {
-ModelGraph VisionModel::listing() const { return buildVisionEncoder(config()); }
 
 void VisionModel::changesChanged(bool isOtherSet) {
     if (isOtherSet) changed_ = {};
@@ -40,15 +39,15 @@ std::vector<int> VisionModel::rowsOfInput(int site) const {
 
 bool VisionModel::ordersByWindow(int site) const {
     const auto at = static_cast<size_t>(site);
-    return at < config().windows.size() && config().windows[at].size > 0;
+    return at < config().patches.windows.size() && config().patches.windows[at].size > 0;
 }
 
 void VisionModel::requireSameRows(const std::string& hook) const {
-    if (!config().pools.empty())
+    if (!config().patches.pools.empty())
         throw Error({.what = "this model pools tokens by content, so the tokens of two pictures do not correspond",
                      .where = info_.name,
                      .hint = "patch all tokens of a layer at once"});
-    if (hook.starts_with("attn.") && std::ranges::any_of(config().windows, &GridWindows::size))
+    if (hook.starts_with("attn.") && std::ranges::any_of(config().patches.windows, &GridWindows::size))
         throw Error({.what = fmt::format("the tokens of {} are in the order of the windows, not of the picture", hook),
                      .where = info_.name,
                      .hint = "use hook_attn_out"});
@@ -70,7 +69,7 @@ CapturedHook VisionModel::originalValues(const Input& input, const std::string& 
 
 void VisionModel::writePattern(const ChangeInputs& pattern, const PatternChange& change, size_t, size_t) const {
     LayerLayout layout = layerLayouts(config())[static_cast<size_t>(change.site)];
-    layout.tokens = config().tokensOf(change.site); // also for pooled tokens
+    layout.tokens = config().patches.tokensOf(change.site); // also for pooled tokens
     const auto layer = static_cast<size_t>(change.site);
     const int heads = info_.structure.sites[layer].heads;
     const auto& spec = config().layers[layer].spec;

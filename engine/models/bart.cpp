@@ -37,7 +37,7 @@ bool hasFinalNorm(const ConfigReader& read, const std::string& stack, const Tens
 }
 
 /// What a stack has in both families. @param stack "encoder" or "decoder"
-DecoderConfig stackOf(const ConfigReader& read, const std::string& stack, bool isMarian, const TensorNames& names) {
+StreamSpec stackOf(const ConfigReader& read, const std::string& stack, bool isMarian, const TensorNames& names) {
     const auto field = [&](const char* end) { return stack + end; };
     const int64_t width = read.size("d_model"), heads = read.heads(field("_attention_heads").c_str(), width, "d_model"),
                   layers = read.size(field("_layers").c_str());
@@ -49,40 +49,41 @@ DecoderConfig stackOf(const ConfigReader& read, const std::string& stack, bool i
         .headWidth = width / heads,
         .queryKeyValueBias = true,
         .outputBias = true};
-    return {.vocabulary = read.size("vocab_size"),
-            .modelWidth = width,
-            .context = read.size("max_position_embeddings", 1024),
-            .finalNorm = hasFinalNorm(read, stack, names),
-            .positions = isMarian ? TextPositions::Sinusoidal : TextPositions::Learned,
-            .embeddingNorm = !isMarian,
-            .embeddingScale = read.flag("scale_embedding", false) ? std::sqrt(static_cast<double>(width)) : 1,
-            .residual = &kPostNormResidual,
-            .readout = isDecoder ? TextReadout::NextToken : TextReadout::None,
-            .feedForward = {.width = read.size(field("_ffn_dim").c_str()),
-                            .activation = read.activation("activation_function", "gelu")},
-            .layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention)};
+    StreamSpec config;
+    config.tokens.vocabulary = read.size("vocab_size");
+    config.modelWidth = width;
+    config.context = read.size("max_position_embeddings", 1024);
+    config.finalNorm = hasFinalNorm(read, stack, names);
+    config.positions = isMarian ? Positions::Sinusoidal : Positions::Learned;
+    config.embeddingNorm = !isMarian;
+    config.tokens.scale = read.flag("scale_embedding", false) ? std::sqrt(static_cast<double>(width)) : 1;
+    config.residual = &kPostNormResidual;
+    config.feedForward = {.width = read.size(field("_ffn_dim").c_str()),
+                          .activation = read.activation("activation_function", "gelu")};
+    config.layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention);
+    return config;
 }
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const bool isMarian = read.text("model_type", "") == "marian";
-    DecoderConfig decoder = stackOf(read, "decoder", isMarian, names),
-                  encoder = stackOf(read, "encoder", isMarian, names);
+    ModelSpec decoder{stackOf(read, "decoder", isMarian, names)};
+    StreamSpec encoder = stackOf(read, "encoder", isMarian, names);
     if (isMarian && !read.flag("static_position_embeddings", true))
         read.fail("static_position_embeddings", "is false, but only sinusoids are supported");
     LayerAttention cross = decoder.layers.front();
     cross.spec.mask = {};
     decoder.crossAttention.assign(decoder.layers.size(), cross);
     if (isMarian && !read.flag("share_encoder_decoder_embeddings", true)) {
-        encoder.hasOwnEmbedding = decoder.hasOwnEmbedding = true;
-        decoder.vocabulary = read.size("decoder_vocab_size", decoder.vocabulary);
+        encoder.tokens.isOwn = decoder.tokens.isOwn = true;
+        decoder.tokens.vocabulary = read.size("decoder_vocab_size", decoder.tokens.vocabulary);
     }
     decoder.tiedEmbedding = kTie.inForce(read, names);
     decoder.unembedBias = names.contains("final_logits_bias");
     if (read.has("forced_bos_token_id")) read.pass("force_bos_token_to_be_generated"); // its older form
     const int64_t usualStart = classTokensOf(isMarian ? "marian" : "bart").start.value_or(0);
-    decoder.startToken = read.token("decoder_start_token_id", std::min(usualStart, decoder.vocabulary - 1),
-                                    decoder.vocabulary); // a small Marian has its token for padding last
-    decoder.encoder.push_back(std::move(encoder));
+    decoder.startToken = read.token("decoder_start_token_id", std::min(usualStart, decoder.tokens.vocabulary - 1),
+                                    decoder.tokens.vocabulary); // a small Marian has its token for padding last
+    decoder.encoder = std::move(encoder);
     return decoder;
 }
 
@@ -121,9 +122,10 @@ std::string tensorOf(const std::string& parameter, const TensorNames& names) {
     return name;
 }
 
-WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     const std::string name = tensorOf(parameter, names);
-    if (parameter == "unembed.b_U") return {.source = name, .flattened = true};
+    if (parameter == "unembed.b_U")
+        return {.source = name, .flattened = true, .extents = {1, config.tokens.vocabulary}};
     if (!parameter.ends_with("pos_embed.W_pos")) return {.source = name};
     return {.source = name, .offset = kFirstPosition, .group = config.context};
 }
@@ -167,20 +169,21 @@ const ModelFamily kBart = bartFamily(), kMarian = marianFamily();
 namespace {
 
 /// BART and Marian have learned positions or sines.
-DecoderConfig describeTrained(const Architecture& a, int64_t vocabulary, int64_t context, TextPositions positions) {
-    const bool isMarian = positions == TextPositions::Sinusoidal;
+ModelSpec describeTrained(const Architecture& a, int64_t vocabulary, int64_t context, Positions positions) {
+    const bool isMarian = positions == Positions::Sinusoidal;
     const LayerAttention attention = attentionOfLayers(a, {});
-    DecoderConfig decoder{.family = a.family,
-                          .vocabulary = vocabulary,
-                          .modelWidth = a.width,
-                          .context = context,
-                          .finalNorm = false,
-                          .positions = a.positions == "none" ? TextPositions::None : positions,
-                          .embeddingNorm = !isMarian,
-                          .embeddingScale = isMarian ? std::sqrt(static_cast<double>(a.width)) : 1,
-                          .residual = &kPostNormResidual,
-                          .unembedBias = true,
-                          .feedForward = feedForwardOf(a)};
+    ModelSpec decoder;
+    decoder.family = a.family;
+    decoder.tokens.vocabulary = vocabulary;
+    decoder.modelWidth = a.width;
+    decoder.context = context;
+    decoder.finalNorm = false;
+    decoder.positions = a.positions == "none" ? Positions::None : positions;
+    decoder.embeddingNorm = !isMarian;
+    decoder.tokens.scale = isMarian ? std::sqrt(static_cast<double>(a.width)) : 1;
+    decoder.residual = &kPostNormResidual;
+    decoder.unembedBias = true;
+    decoder.feedForward = feedForwardOf(a);
     return withEncoder(std::move(decoder), attention, attention, a.layers);
 }
 
@@ -191,13 +194,13 @@ const TrainableFamily kTrainsBart{.id = "bart",
                                   .hasSource = true,
                                   .positions = {"learned", "none"},
                                   .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
-                                      return describeTrained(a, vocabulary, context, TextPositions::Learned);
+                                      return describeTrained(a, vocabulary, context, Positions::Learned);
                                   }};
 const TrainableFamily kTrainsMarian{.id = "marian",
                                     .title = "Marian: sines as positions, norms after the sums",
                                     .hasSource = true,
                                     .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
-                                        return describeTrained(a, vocabulary, context, TextPositions::Sinusoidal);
+                                        return describeTrained(a, vocabulary, context, Positions::Sinusoidal);
                                     }};
 
 } // namespace attn

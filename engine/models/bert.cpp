@@ -15,7 +15,7 @@
 
 namespace attn {
 
-DecoderConfig bertConfig(const ConfigReader& read, bool hasHead, bool isTied) {
+ModelSpec bertConfig(const ConfigReader& read, bool hasHead, bool isTied) {
     const int64_t width = read.size("hidden_size"), heads = read.heads("num_attention_heads", width, "hidden_size"),
                   layers = read.size("num_hidden_layers");
     if (const std::string positions = read.text("position_embedding_type", "absolute"); positions != "absolute")
@@ -26,22 +26,23 @@ DecoderConfig bertConfig(const ConfigReader& read, bool hasHead, bool isTied) {
                                    .headWidth = width / heads,
                                    .queryKeyValueBias = true,
                                    .outputBias = true};
-    return {
-        .vocabulary = read.size("vocab_size"),
-        .modelWidth = width,
-        .context = read.size("max_position_embeddings", 512),
-        .norm = &kLayerNormPart,
-        .normEpsilon = read.number("layer_norm_eps", 1e-12),
-        .finalNorm = false,
-        .positions = TextPositions::Learned,
-        .tokenTypes = read.size("type_vocab_size", 2),
-        .embeddingNorm = true,
-        .residual = &kPostNormResidual,
-        .readout = hasHead ? TextReadout::MaskedToken : TextReadout::None,
-        .tiedEmbedding = isTied,
-        .unembedBias = hasHead,
-        .feedForward = {.width = read.size("intermediate_size"), .activation = read.activation("hidden_act", "gelu")},
-        .layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention)};
+    ModelSpec config;
+    config.tokens.vocabulary = read.size("vocab_size");
+    config.modelWidth = width;
+    config.context = read.size("max_position_embeddings", 512);
+    config.norm = &kLayerNormPart;
+    config.normEpsilon = read.number("layer_norm_eps", 1e-12);
+    config.finalNorm = false;
+    config.positions = Positions::Learned;
+    config.tokens.types = read.size("type_vocab_size", 2);
+    config.embeddingNorm = true;
+    config.residual = &kPostNormResidual;
+    config.readout = hasHead ? TextReadout::MaskedToken : TextReadout::None;
+    config.tiedEmbedding = isTied;
+    config.unembedBias = hasHead;
+    config.feedForward = {.width = read.size("intermediate_size"), .activation = read.activation("hidden_act", "gelu")};
+    config.layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention);
+    return config;
 }
 
 const NameTable& bertBlockNames() {
@@ -57,7 +58,7 @@ namespace {
 constexpr const char* kPrefix = "bert.";
 constexpr TiedReadout kTie{.stored = "cls.predictions.decoder.weight"};
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const bool hasHead = names.contains("cls.predictions.transform.dense.weight");
     return bertConfig(read, hasHead, kTie.inForce(read, names));
 }
@@ -81,7 +82,7 @@ std::string_view classifierOf(TextReadout readout) {
     return readout == TextReadout::NextSentence ? "cls.seq_relationship" : "classifier";
 }
 
-WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     static const NameTable kGlobal{{"embed.W_E", "embeddings.word_embeddings.weight"},
                                    {"pos_embed.W_pos", "embeddings.position_embeddings.weight"},
                                    {"token_type_embed.W_token_type", "embeddings.token_type_embeddings.weight"},
@@ -117,27 +118,29 @@ const ModelFamily kBert{
     .leftovers = {"*position_ids", "*pooler.dense.*", "cls.seq_relationship.*", "cls.predictions.decoder.bias"},
     .spareFields = {"is_causal"}};
 
-const TrainableFamily kTrainsBert{
-    .id = "bert",
-    .title = "BERT: reads in both directions",
-    .readouts = {TextReadout::MaskedToken, TextReadout::TextClass, TextReadout::NextSentence, TextReadout::TokenClass,
-                 TextReadout::Span},
-    .looksAhead = true,
-    .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
-        return DecoderConfig{.family = a.family,
-                             .vocabulary = vocabulary,
-                             .modelWidth = a.width,
-                             .context = context,
-                             .normEpsilon = 1e-12,
-                             .finalNorm = false,
-                             .positions = TextPositions::Learned,
-                             .tokenTypes = 2,
-                             .embeddingNorm = true,
-                             .residual = &kPostNormResidual,
-                             .readout = TextReadout::MaskedToken,
-                             .unembedBias = true,
-                             .feedForward = feedForwardOf(a),
-                             .layers = std::vector(static_cast<size_t>(a.layers), attentionOfLayers(a, {}))};
-    }};
+const TrainableFamily kTrainsBert{.id = "bert",
+                                  .title = "BERT: reads in both directions",
+                                  .readouts = {TextReadout::MaskedToken, TextReadout::TextClass,
+                                               TextReadout::NextSentence, TextReadout::TokenClass, TextReadout::Span},
+                                  .looksAhead = true,
+                                  .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
+                                      ModelSpec config;
+                                      config.family = a.family;
+                                      config.tokens.vocabulary = vocabulary;
+                                      config.modelWidth = a.width;
+                                      config.context = context;
+                                      config.normEpsilon = 1e-12;
+                                      config.finalNorm = false;
+                                      config.positions = Positions::Learned;
+                                      config.tokens.types = 2;
+                                      config.embeddingNorm = true;
+                                      config.residual = &kPostNormResidual;
+                                      config.readout = TextReadout::MaskedToken;
+                                      config.unembedBias = true;
+                                      config.feedForward = feedForwardOf(a);
+                                      config.layers =
+                                          std::vector(static_cast<size_t>(a.layers), attentionOfLayers(a, {}));
+                                      return config;
+                                  }};
 
 } // namespace attn

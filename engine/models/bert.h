@@ -7,7 +7,7 @@ namespace attn {
 class ConfigReader;
 
 /// The description of an encoder whose config.json has the fields of BERT's. @throws Error as ModelFamily::config
-DecoderConfig bertConfig(const ConfigReader& read, bool hasHead, bool isTied);
+ModelSpec bertConfig(const ConfigReader& read, bool hasHead, bool isTied);
 
 /// Names of the tensors in a block of BERT.
 const NameTable& bertBlockNames();

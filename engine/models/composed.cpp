@@ -42,29 +42,25 @@ std::vector<LayerAttention> layersIn(const ConfigReader& read, const TensorNames
     return layers;
 }
 
-TextPositions positionsIn(const ConfigReader& read, const char* field) {
+Positions positionsIn(const ConfigReader& read, const char* field) {
     const std::string positions = read.text(field, "none"); // the table of a model that was recomposed
-    if (positions == "learned") return TextPositions::Learned;
-    if (positions == "sinusoidal") return TextPositions::Sinusoidal;
+    if (positions == "learned") return Positions::Learned;
+    if (positions == "sinusoidal") return Positions::Sinusoidal;
     if (positions != "none")
         read.fail(field, fmt::format("is \"{}\"", positions), "supported: none, learned, sinusoidal");
-    return TextPositions::None;
+    return Positions::None;
 }
 
 /// Gives a decoder what surrounds the layers of a model with an encoder, and the encoder.
-void readEncoder(const ConfigReader& read, const TensorNames& names, DecoderConfig& decoder) {
+void readEncoder(const ConfigReader& read, const TensorNames& names, ModelSpec& decoder) {
     decoder.finalNorm = read.flag("final_norm", true);
     if (read.flag("post_norm", false)) decoder.residual = &kPostNormResidual;
     decoder.embeddingNorm = read.flag("embedding_norm", false);
-    decoder.embeddingScale = read.number("embedding_scale", 1);
+    decoder.tokens.scale = read.number("embedding_scale", 1);
     decoder.readoutScale = read.number("readout_scale", 1);
     decoder.sharesPositions = read.flag("shares_positions", false);
     decoder.unembedBias = names.contains("unembed.b_U");
-    DecoderConfig encoder = decoder;
-    encoder.readout = TextReadout::None;
-    encoder.unembedBias = false;
-    encoder.tiedEmbedding = read.flag("encoder_tied", encoder.tiedEmbedding);
-    encoder.readoutScale = read.number("encoder_readout_scale", encoder.readoutScale);
+    StreamSpec encoder = decoder.stream();
     encoder.positions = positionsIn(read, "encoder_positions");
     encoder.layers = layersIn(read, names, "encoder_attention", "encoder");
     decoder.layers = layersIn(read, names, "attention", "decoder");
@@ -72,32 +68,32 @@ void readEncoder(const ConfigReader& read, const TensorNames& names, DecoderConf
     if (decoder.crossAttention.size() != decoder.layers.size())
         read.fail("cross_attention", fmt::format("lists {} layers, but attention lists {}",
                                                  decoder.crossAttention.size(), decoder.layers.size()));
-    decoder.startToken = read.token("decoder_start_token_id", 0, decoder.vocabulary);
-    decoder.encoder.push_back(std::move(encoder));
+    decoder.startToken = read.token("decoder_start_token_id", 0, decoder.tokens.vocabulary);
+    decoder.encoder = std::move(encoder);
     if (const auto problem = siteProblem(decoder)) read.fail("attention", "cannot be run: " + *problem, kWhere);
 }
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const bool isRms = read.text("norm", "layer_norm") == "rms_norm", hasBias = read.flag("bias", true);
-    DecoderConfig config{.vocabulary = read.size("vocab_size"),
-                         .modelWidth = read.size("width"),
-                         .context = read.size("context"),
-                         .norm = isRms ? &kRmsNormPart : &kLayerNormPart,
-                         .normEpsilon = read.number("norm_epsilon", 1e-5),
-                         .positions = positionsIn(read, "positions"),
-                         .tiedEmbedding = !names.contains("unembed.W_U"),
-                         .feedForward = {.width = read.flag("attention_only", false) ? 0 : read.size("feed_forward"),
-                                         .activation = read.activation("activation", "gelu_new"),
-                                         .gated = read.flag("gated", false),
-                                         .bias = hasBias},
-                         .layers = {}};
+    ModelSpec config;
+    config.tokens.vocabulary = read.size("vocab_size");
+    config.modelWidth = read.size("width");
+    config.context = read.size("context");
+    config.norm = isRms ? &kRmsNormPart : &kLayerNormPart;
+    config.normEpsilon = read.number("norm_epsilon", 1e-5);
+    config.positions = positionsIn(read, "positions");
+    config.tiedEmbedding = !names.contains("unembed.W_U");
+    config.feedForward = {.width = read.flag("attention_only", false) ? 0 : read.size("feed_forward"),
+                          .activation = read.activation("activation", "gelu_new"),
+                          .gated = read.flag("gated", false),
+                          .bias = hasBias};
     if (read.flag("is_encoder_decoder", false)) {
         readEncoder(read, names, config);
         return config;
     }
     if (read.flag("encoder", false)) { // what surrounds BERT's layers
         config.finalNorm = false;
-        config.tokenTypes = read.size("type_vocab_size", 2);
+        config.tokens.types = read.size("type_vocab_size", 2);
         config.embeddingNorm = true;
         config.residual = &kPostNormResidual;
         config.unembedBias = names.contains("mlm_head.W");
@@ -107,7 +103,7 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     return config;
 }
 
-WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames&) {
+WeightRecipe recipe(const ModelSpec&, const std::string& parameter, const TensorNames&) {
     return {.source = parameter};
 }
 
@@ -117,12 +113,12 @@ nlohmann::json textsOf(const std::vector<LayerAttention>& layers) {
     return specs;
 }
 
-nlohmann::json describe(const DecoderConfig& config) {
+nlohmann::json describe(const ModelSpec& config) {
     const LayerAttention& attention = *std::ranges::max_element(
         config.layers, {}, [](const LayerAttention& layer) { return mixesStream(layer.spec) ? 0 : 1; });
     nlohmann::json json{{"model_type", "attention-lab"},
                         {"attention", textsOf(config.layers)},
-                        {"vocab_size", config.vocabulary},
+                        {"vocab_size", config.tokens.vocabulary},
                         {"context", config.context},
                         {"width", config.modelWidth},
                         {"heads", attention.heads().heads},
@@ -133,30 +129,28 @@ nlohmann::json describe(const DecoderConfig& config) {
                         {"activation", activationName(config.feedForward.activation)},
                         {"gated", config.feedForward.gated},
                         {"bias", attention.outputBias}};
-    const auto positions = [&](const char* field, TextPositions of) {
-        if (of != TextPositions::None) json[field] = of == TextPositions::Learned ? "learned" : "sinusoidal";
+    const auto positions = [&](const char* field, Positions of) {
+        if (of != Positions::None) json[field] = of == Positions::Learned ? "learned" : "sinusoidal";
     };
     positions("positions", config.positions);
     if (config.hasEncoder()) {
-        const DecoderConfig& encoder = config.encoder.front();
+        const StreamSpec& encoder = *config.encoder;
         json.update({{"is_encoder_decoder", true},
                      {"encoder_attention", textsOf(encoder.layers)},
                      {"cross_attention", textsOf(config.crossAttention)},
                      {"final_norm", config.finalNorm},
                      {"post_norm", config.residual == &kPostNormResidual},
                      {"embedding_norm", config.embeddingNorm},
-                     {"embedding_scale", config.embeddingScale},
+                     {"embedding_scale", config.tokens.scale},
                      {"readout_scale", config.readoutScale},
-                     {"encoder_readout_scale", encoder.readoutScale},
-                     {"encoder_tied", encoder.tiedEmbedding},
                      {"shares_positions", config.sharesPositions},
                      {"decoder_start_token_id", config.startToken},
                      {"pad_token_id", config.startToken}});
         positions("encoder_positions", encoder.positions);
     }
-    if (config.tokenTypes > 0) {
+    if (config.tokens.types > 0) {
         json["encoder"] = true;
-        json["type_vocab_size"] = config.tokenTypes;
+        json["type_vocab_size"] = config.tokens.types;
     }
     return json;
 }
@@ -170,6 +164,6 @@ const ModelFamily kComposed{.id = "attention-lab",
                             .recipe = recipe,
                             .describe = describe,
                             .classModels = "AttentionLab",
-                            .spareFields = {"feed_forward"}};
+                            .spareFields = {"feed_forward", "encoder_readout_scale", "encoder_tied"}};
 
 } // namespace attn

@@ -1,3 +1,4 @@
+#include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_grid.h"
@@ -32,42 +33,43 @@ std::vector<std::vector<int64_t>> numberRows(const ConfigReader& read, const cha
 }
 
 /// Reads windows, merges and pools. The encoder checks that they fit together.
-void readStructure(const ConfigReader& read, VisionConfig& config) {
+void readStructure(const ConfigReader& read, ModelSpec& config) {
     const int64_t heads = config.layers.front().heads().heads, layers = config.lastLayer() + 1;
     for (const auto& row : numberRows(read, "merges", 1)) {
-        if (row[0] < 1 || row[0] >= layers || config.merges.size() >= 8 ||
-            (!config.merges.empty() && row[0] <= config.merges.back()))
+        if (row[0] < 1 || row[0] >= layers || config.patches.merges.size() >= 8 ||
+            (!config.patches.merges.empty() && row[0] <= config.patches.merges.back()))
             read.fail("merges", "does not list layers after layer 0 in rising order", kWhere);
-        config.merges.push_back(row[0]);
+        config.patches.merges.push_back(row[0]);
     }
-    for (int64_t layer = 0; layer < layers && !config.merges.empty(); ++layer)
+    for (int64_t layer = 0; layer < layers && !config.patches.merges.empty(); ++layer)
         config.layers[static_cast<size_t>(layer)] =
-            visionLayer(config.widthOf(layer), heads << config.mergesUpTo(layer));
-    for (const auto& row : numberRows(read, "windows", 2)) config.windows.push_back({.size = row[0], .shift = row[1]});
+            visionLayer(config.widthOf(layer), heads << config.patches.mergesUpTo(layer));
+    for (const auto& row : numberRows(read, "windows", 2))
+        config.patches.windows.push_back({.size = row[0], .shift = row[1]});
     const auto isShiftedTooFar = [](const GridWindows& window) {
         return window.shift >= std::max<int64_t>(window.size, 1);
     };
-    if (!config.windows.empty() &&
-        (static_cast<int64_t>(config.windows.size()) != layers || std::ranges::any_of(config.windows, isShiftedTooFar)))
+    if (!config.patches.windows.empty() && (static_cast<int64_t>(config.patches.windows.size()) != layers ||
+                                            std::ranges::any_of(config.patches.windows, isShiftedTooFar)))
         read.fail("windows", "is not a list of one window size and one smaller shift per layer", kWhere);
-    for (const auto& row : numberRows(read, "pools", 2)) config.pools.push_back({.layer = row[0], .tokens = row[1]});
+    for (const auto& row : numberRows(read, "pools", 2))
+        config.patches.pools.push_back({.layer = row[0], .tokens = row[1]});
 }
 
-VisionConfig config(const VisionFolder& folder) {
-    const ConfigReader read = folder.config();
-    VisionConfig config = visionConfigOf(read);
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
+    ModelSpec config = visionConfigOf(read);
     config.feedForward.width = read.size("intermediate_size", 4 * config.modelWidth);
-    if (folder.names.contains("head.W_H")) config.classes = folder.rowsOf("head.W_H");
+    if (names.contains("head.W_H")) config.classes = names.rowsOf("head.W_H");
     const std::string pooling = read.text("pooling", "cls"), positions = read.text("positions", "learned");
     if (pooling != "cls" && pooling != "mean")
         read.fail("pooling", fmt::format("is \"{}\"", pooling), "supported: cls, mean");
-    config.pooling = pooling == "mean" ? VisionPooling::Mean : VisionPooling::Cls;
-    config.clsToken = pooling == "cls";
+    config.pooling = pooling == "mean" ? PatchPooling::Mean : PatchPooling::Cls;
+    config.patches.clsToken = pooling == "cls";
     if (positions != "learned" && positions != "sinusoidal" && positions != "none")
         read.fail("positions", fmt::format("is \"{}\"", positions), "supported: learned, sinusoidal, none");
-    config.positions = positions == "sinusoidal" ? VisionPositions::Sinusoidal
-                       : positions == "none"     ? VisionPositions::None
-                                                 : VisionPositions::Learned;
+    config.positions = positions == "sinusoidal" ? Positions::Sinusoidal
+                       : positions == "none"     ? Positions::None
+                                                 : Positions::Learned;
     readStructure(read, config);
     const nlohmann::json* specs = read.value("attention");
     if (specs == nullptr) return config;
@@ -77,33 +79,37 @@ VisionConfig config(const VisionFolder& folder) {
     for (size_t layer = 0; layer < specs->size(); ++layer) {
         const int64_t heads = config.layers[layer].heads().heads, at = static_cast<int64_t>(layer);
         const AttentionSpec spec = AttentionSpec::parse((*specs)[layer].get<std::string>());
-        requireNoProjections(read, spec, blockName(at), folder.names);
+        requireNoProjections(read, spec, blockName(at), names);
         config.layers[layer] = visionLayer(config.widthOf(at), heads, spec);
         if (const int64_t counted = headCounts(spec).heads;
-            counted != heads && config.merges.empty() && !mixesStream(spec))
+            counted != heads && config.patches.merges.empty() && !mixesStream(spec))
             read.fail("attention", fmt::format("has {} heads, but the model has {}", counted, heads), kWhere);
     }
     placeOnGrid(config);
     return config;
 }
 
-WeightRecipe recipe(const VisionConfig&, const std::string& parameter, const TensorNames&) {
+WeightRecipe recipe(const ModelSpec&, const std::string& parameter, const TensorNames&) {
     return {.source = parameter};
 }
 
-nlohmann::json describe(const VisionConfig& config) {
+nlohmann::json describe(const ModelSpec& config) {
     nlohmann::json json = visionConfigJson(config);
     json["model_type"] = "attention-lab-vit";
-    json["pooling"] = config.pooling == VisionPooling::Mean ? "mean" : "cls";
-    json["positions"] = config.positions == VisionPositions::Sinusoidal ? "sinusoidal"
-                        : config.positions == VisionPositions::None     ? "none"
-                                                                        : "learned";
+    json["pooling"] = config.pooling == PatchPooling::Mean ? "mean" : "cls";
+    json["positions"] = config.positions == Positions::Sinusoidal ? "sinusoidal"
+                        : config.positions == Positions::None     ? "none"
+                                                                  : "learned";
     const auto put = [&](const char* field, const auto& members, const auto& rowOf) {
         for (const auto& member : members) json[field].push_back(rowOf(member));
     };
-    put("merges", config.merges, [](int64_t layer) { return nlohmann::json::array({layer}); });
-    put("windows", config.windows, [](const GridWindows& w) { return nlohmann::json::array({w.size, w.shift}); });
-    put("pools", config.pools, [](const TokenPool& pool) { return nlohmann::json::array({pool.layer, pool.tokens}); });
+    put("merges", config.patches.merges, [](int64_t layer) { return nlohmann::json::array({layer}); });
+    put("windows", config.patches.windows, [](const GridWindows& w) {
+        return nlohmann::json::array({w.size, w.shift});
+    });
+    put("pools", config.patches.pools, [](const TokenPool& pool) {
+        return nlohmann::json::array({pool.layer, pool.tokens});
+    });
     if (hasPlainAttention(config)) return json;
     for (const LayerAttention& layer : config.layers) json["attention"].push_back(layer.spec.text());
     return json;
@@ -111,11 +117,12 @@ nlohmann::json describe(const VisionConfig& config) {
 
 } // namespace
 
-const VisionFamily kComposedVit{.id = "attention-lab-vit",
-                                .title = "Composed vision transformer",
-                                .modelTypes = {"attention-lab-vit"},
-                                .config = config,
-                                .recipe = recipe,
-                                .describe = describe};
+const ModelFamily kComposedVit{.id = "attention-lab-vit",
+                               .title = "Composed vision transformer",
+                               .axis = AxisKind::Patches,
+                               .modelTypes = {"attention-lab-vit"},
+                               .config = config,
+                               .recipe = recipe,
+                               .describe = describe};
 
 } // namespace attn

@@ -42,6 +42,7 @@ public:
     int64_t heads(const char* field, int64_t width, const char* widthField) const;
     ConfigReader object(const char* field) const; ///< a nested object; @throws Error if it is not one
     const nlohmann::json& json() const { return json_; }
+    const std::string& file() const { return file_; } ///< for messages
 
     bool hasObject(const char* field) const;
     /// A list of whole numbers; none if the field is missing or something else.

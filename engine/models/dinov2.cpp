@@ -1,3 +1,4 @@
+#include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/vision_family.h"
@@ -11,12 +12,12 @@
 namespace attn {
 namespace {
 
-VisionConfig config(const VisionFolder& folder) {
-    const ConfigReader read = folder.config();
-    VisionConfig config = visionConfigOf(read);
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
+    ModelSpec config = visionConfigOf(read);
     config.normEpsilon = read.number("layer_norm_eps", 1e-6);
     config.residual = &kLayerScaleResidual;
-    if (read.text("model_type", "") == "dinov2_with_registers") config.registers = read.size("num_register_tokens", 4);
+    if (read.text("model_type", "") == "dinov2_with_registers")
+        config.patches.registers = read.size("num_register_tokens", 4);
     config.feedForward.gated = read.flag("use_swiglu_ffn", false);
     if (config.feedForward.gated) config.feedForward.activation = Activation::Silu;
     const double ratio = read.number("mlp_ratio", 4);
@@ -24,16 +25,16 @@ VisionConfig config(const VisionFolder& folder) {
     const auto hidden = static_cast<int64_t>(static_cast<double>(config.modelWidth) * ratio);
     config.feedForward.width = config.feedForward.gated ? (hidden * 2 / 3 + 7) / 8 * 8 : hidden;
     if (hidden < 1) read.fail("mlp_ratio", "leaves no room for a feed-forward layer");
-    if (folder.names.contains("classifier.weight")) {
-        config.classes = folder.rowsOf("classifier.weight");
-        config.pooling = VisionPooling::ClsAndMean;
+    if (names.contains("classifier.weight")) {
+        config.classes = names.rowsOf("classifier.weight");
+        config.pooling = PatchPooling::ClsAndMean;
     }
     return config;
 }
 
-WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     const bool isGated = config.feedForward.gated;
-    const FamilyNames all{.prefix = config.registers > 0 ? "dinov2_with_registers." : "dinov2.",
+    const FamilyNames all{.prefix = config.patches.registers > 0 ? "dinov2_with_registers." : "dinov2.",
                           .global = {{"embed.E", "embeddings.patch_embeddings.projection"},
                                      {"embed.cls", "embeddings.cls_token"},
                                      {"embed.registers", "embeddings.register_tokens"},
@@ -63,19 +64,21 @@ WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, co
 
 } // namespace
 
-const VisionFamily kDinov2{.id = "dinov2",
-                           .title = "DINOv2",
-                           .modelTypes = {"dinov2"},
-                           .config = config,
-                           .recipe = recipe,
-                           .leftovers = {"*mask_token"}};
+const ModelFamily kDinov2{.id = "dinov2",
+                          .title = "DINOv2",
+                          .axis = AxisKind::Patches,
+                          .modelTypes = {"dinov2"},
+                          .config = config,
+                          .recipe = recipe,
+                          .leftovers = {"*mask_token"}};
 
-const VisionFamily kDinov2WithRegisters{.id = "dinov2_with_registers",
-                                        .title = "DINOv2 with registers",
-                                        .modelTypes = {"dinov2_with_registers"},
-                                        .config = config,
-                                        .recipe = recipe,
-                                        .positionFilter = GridFilter::AntialiasedBicubic,
-                                        .leftovers = {"*mask_token"}};
+const ModelFamily kDinov2WithRegisters{.id = "dinov2_with_registers",
+                                       .title = "DINOv2 with registers",
+                                       .axis = AxisKind::Patches,
+                                       .modelTypes = {"dinov2_with_registers"},
+                                       .config = config,
+                                       .recipe = recipe,
+                                       .positionFilter = GridFilter::AntialiasedBicubic,
+                                       .leftovers = {"*mask_token"}};
 
 } // namespace attn

@@ -12,27 +12,29 @@ namespace {
 
 constexpr TiedReadout kTie{.stored = "vocab_projector.weight"};
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("dim"), heads = read.heads("n_heads", width, "dim"), layers = read.size("n_layers");
     const bool hasHead = names.contains("vocab_transform.weight");
     const LayerAttention attention{.spec = plainAttention({heads, heads}, {}),
                                    .headWidth = width / heads,
                                    .queryKeyValueBias = true,
                                    .outputBias = true};
-    return {.vocabulary = read.size("vocab_size"),
-            .modelWidth = width,
-            .context = read.size("max_position_embeddings", 512),
-            .norm = &kLayerNormPart,
-            .normEpsilon = 1e-12, // no field of the config
-            .finalNorm = false,
-            .positions = TextPositions::Learned, // files hold the table even where it is a sinusoid
-            .embeddingNorm = true,
-            .residual = &kPostNormResidual,
-            .readout = hasHead ? TextReadout::MaskedToken : TextReadout::None,
-            .tiedEmbedding = kTie.inForce(read, names),
-            .unembedBias = hasHead,
-            .feedForward = {.width = read.size("hidden_dim"), .activation = read.activation("activation", "gelu")},
-            .layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention)};
+    ModelSpec config;
+    config.tokens.vocabulary = read.size("vocab_size");
+    config.modelWidth = width;
+    config.context = read.size("max_position_embeddings", 512);
+    config.norm = &kLayerNormPart;
+    config.normEpsilon = 1e-12; // no field of the config
+    config.finalNorm = false;
+    config.positions = Positions::Learned; // files hold the table even where it is a sinusoid
+    config.embeddingNorm = true;
+    config.residual = &kPostNormResidual;
+    config.readout = hasHead ? TextReadout::MaskedToken : TextReadout::None;
+    config.tiedEmbedding = kTie.inForce(read, names);
+    config.unembedBias = hasHead;
+    config.feedForward = {.width = read.size("hidden_dim"), .activation = read.activation("activation", "gelu")};
+    config.layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention);
+    return config;
 }
 
 const FamilyNames kNames{.prefix = "distilbert.",
@@ -52,7 +54,7 @@ const FamilyNames kNames{.prefix = "distilbert.",
                                      {"mlp.out", "ffn.lin2"},
                                      {"ln2", "output_layer_norm"}}};
 
-WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec&, const std::string& parameter, const TensorNames& names) {
     return {.source = kNames.tensorOf(parameter, names)};
 }
 

@@ -7,6 +7,6 @@
 namespace attn {
 
 extern const ModelFamily kGpt2, kGptNeo, kGptNeoX, kLlama, kBert, kRoberta, kDistilBert, kXlNet, kT5, kBart, kMarian,
-    kComposed;
+    kComposed, kVit, kDeit, kDinov2, kDinov2WithRegisters, kSwin, kTimmVit, kComposedVit;
 
 } // namespace attn

@@ -2,6 +2,7 @@
 
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
+#include "engine/io/weight_source.h"
 #include "engine/models/config_reader.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,12 @@
 namespace attn {
 
 TensorNames::TensorNames(std::vector<std::string> names) : sorted_(std::move(names)) { std::ranges::sort(sorted_); }
+TensorNames::TensorNames(const WeightSource& weights) : TensorNames(weights.names()) { weights_ = &weights; }
+
+int64_t TensorNames::rowsOf(const std::string& tensor) const {
+    const std::vector<int64_t>& shape = weights_->tensor(tensor).shape;
+    return shape.empty() ? 1 : shape.front();
+}
 
 bool TensorNames::contains(std::string_view name) const {
     return std::ranges::binary_search(sorted_, name, {}, [](const std::string& s) { return std::string_view(s); });
@@ -39,7 +46,7 @@ bool TiedReadout::inForce(const ConfigReader& read, const TensorNames& names) co
     return !names.contains(stored) || (isAsked && !prefersStored);
 }
 
-WeightRecipe recipeOf(const ModelFamily& family, const DecoderConfig& config, const std::string& parameter,
+WeightRecipe recipeOf(const ModelFamily& family, const ModelSpec& config, const std::string& parameter,
                       const TensorNames& names) {
     WeightRecipe recipe = family.recipe(config, parameter, names);
     if (parameter == "embed.W_E" && config.tiedEmbedding && !names.contains(recipe.source) &&
@@ -48,17 +55,23 @@ WeightRecipe recipeOf(const ModelFamily& family, const DecoderConfig& config, co
     return recipe;
 }
 
-const ModelFamily& familyOf(const nlohmann::json& json, const std::string& file) {
-    const std::string type = ConfigReader(json, file).optionalText("model_type").value_or("");
+const ModelFamily* familyNamed(std::string_view id) {
+    const auto found = std::ranges::find(familyCatalogue(), id, [](const ModelFamily* family) { return family->id; });
+    return found == familyCatalogue().end() ? nullptr : *found;
+}
+
+const ModelFamily& familyOf(const ConfigReader& read, const TensorNames& names) {
+    const auto type = read.optionalText("model_type");
     std::vector<std::string_view> known;
-    for (const ModelFamily* family : familyCatalogue())
-        for (std::string_view name : family->modelTypes) {
-            if (name == type) return *family;
-            known.push_back(name);
-        }
-    throw Error({.what = type.empty() ? "\"model_type\" is missing, so the family is unknown"
-                                      : fmt::format("model family \"{}\" is not supported", type),
-                 .where = file,
+    for (const ModelFamily* family : familyCatalogue()) {
+        if (type ? std::ranges::count(family->modelTypes, *type) > 0 : family->recognises && family->recognises(names))
+            return *family;
+        known.insert(known.end(), family->modelTypes.begin(), family->modelTypes.end());
+        if (family->modelTypes.empty()) known.push_back(family->id);
+    }
+    throw Error({.what = type && !type->empty() ? fmt::format("model family \"{}\" is not supported", *type)
+                                                : "\"model_type\" is missing, so the family is unknown",
+                 .where = read.file(),
                  .hint = fmt::format("supported: {}", fmt::join(known, ", "))});
 }
 

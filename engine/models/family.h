@@ -1,12 +1,11 @@
 #pragma once
 
-#include "engine/models/decoder.h"
+#include "engine/io/resample.h"
+#include "engine/models/model_spec.h"
 #include "engine/models/weight_recipe.h"
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,16 +13,20 @@
 
 namespace attn {
 
-/// The names of the tensors in a folder. Families use them to detect prefixes and tied embeddings.
+/// The names of the tensors in a folder. Families use them to detect prefixes, heads and tied embeddings.
 class TensorNames {
 public:
     explicit TensorNames(std::vector<std::string> names);
+    explicit TensorNames(const WeightSource& weights);        ///< @param weights must outlive this
+    const WeightSource& weights() const { return *weights_; } ///< @pre made of them
+    int64_t rowsOf(const std::string& tensor) const; ///< extent of its first axis  @throws Error if it is missing
     bool contains(std::string_view name) const;
     /// Adds `prefix` to the name if only the prefixed tensor exists.
     std::string resolve(std::string_view prefix, std::string_view name) const;
 
 private:
     std::vector<std::string> sorted_;
+    const WeightSource* weights_ = nullptr;
 };
 
 class ConfigReader;
@@ -44,24 +47,28 @@ struct TiedReadout {
 void requireNoProjections(const ConfigReader& read, const AttentionSpec& spec, const std::string& block,
                           const TensorNames& names);
 
-/// A family of language models: recognises a config, describes the model and finds its parameters. Each has a file of
-/// its own and a line in the catalogue.
+/// A family of models: recognises a folder, describes the model and finds its parameters. Each has a file of its own
+/// and a line in the catalogue.
 struct ModelFamily {
     std::string_view id; ///< model_type in config.json
     std::string_view title;
-    std::vector<std::string_view> modelTypes; ///< every model_type it reads
-    /// @throws Error naming the field that is missing or unusable
-    DecoderConfig (*config)(const ConfigReader& read, const TensorNames& names);
+    AxisKind axis = AxisKind::Tokens;                       ///< of what its models read
+    std::vector<std::string_view> modelTypes;               ///< every model_type it reads; empty: see `recognises`
+    bool (*recognises)(const TensorNames& names) = nullptr; ///< for folders without a model_type
+    /// Describes the model, one of pictures at the image size of its positions.
+    /// @throws Error naming the field or tensor that is missing or unusable
+    ModelSpec (*config)(const ConfigReader& read, const TensorNames& names);
     /// @param parameter the engine's name, e.g. "blocks.3.attn.W_Q"
-    WeightRecipe (*recipe)(const DecoderConfig& config, const std::string& parameter, const TensorNames& names);
+    WeightRecipe (*recipe)(const ModelSpec& config, const std::string& parameter, const TensorNames& names);
     /// Writes config.json, for models that the program trains; null: the family can only be read.
-    nlohmann::json (*describe)(const DecoderConfig& config) = nullptr;
+    nlohmann::json (*describe)(const ModelSpec& config) = nullptr;
     std::string_view prefix{}; ///< prefix of tensors in written files
     /// Names that begin so have no prefix: those of the heads.
     std::vector<std::string_view> unprefixed{"lm_head", "score"};
     /// The beginning of the names of its models with classes, before "ForSequenceClassification"; empty: it has none.
     std::string_view classModels{};
     TiedReadout tie{};
+    GridFilter positionFilter = GridFilter::Bicubic; ///< interpolates the positions of patches to another grid
     /// Globs of the tensors that files hold for other purposes: buffers, and heads that this program does not have.
     std::vector<std::string_view> leftovers{};
     /// Fields that files have and that neither the reference nor this program reads.
@@ -69,13 +76,15 @@ struct ModelFamily {
 };
 
 /// The recipe of a parameter: the family's, but an embedding that files hold only as the readout is read from there.
-WeightRecipe recipeOf(const ModelFamily& family, const DecoderConfig& config, const std::string& parameter,
+WeightRecipe recipeOf(const ModelFamily& family, const ModelSpec& config, const std::string& parameter,
                       const TensorNames& names);
 
-/// All families of language models.
+/// All families.
 std::span<const ModelFamily* const> familyCatalogue();
 
-/// The family of a config. @throws Error that lists the supported families
-const ModelFamily& familyOf(const nlohmann::json& json, const std::string& file);
+/// The family of a folder. @throws Error that lists the supported families
+const ModelFamily& familyOf(const ConfigReader& read, const TensorNames& names);
+/// The family of a description. @return null if its name is none
+const ModelFamily* familyNamed(std::string_view id);
 
 } // namespace attn

@@ -6,10 +6,13 @@
 #include "engine/models/config_reader.h"
 #include "engine/models/family.h"
 #include "engine/models/memory_source.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/model_cost.h"
+#include "engine/models/patch_stream.h"
+#include "engine/models/preprocessor_config.h"
 #include "engine/models/unread.h"
-#include "engine/models/vision_family.h"
 #include "engine/models/written_configs.h"
+#include "engine/system/folder.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,33 +25,24 @@
 namespace attn {
 namespace {
 
-/// The family of a config. @throws Error for a vision model, and as familyOf()
-const ModelFamily& languageFamily(const WeightSource& weights, const TensorNames& names) {
-    if (const VisionFamily* vision = visionFamilyOf({weights, names}))
-        throw Error({.what = fmt::format("this is a vision model ({}); it reads pictures, not text", vision->title),
-                     .where = weights.configFile(),
-                     .hint = "give it a picture: 'attention-cli classify', 'capture' or 'render' PATH --image FILE, or "
-                             "open it in attention-lab"});
-    return familyOf(weights.config(), weights.configFile());
-}
+namespace fs = std::filesystem;
 
-/// A Hugging Face folder.
+/// A folder with a model.
 class FolderSource : public ModelSource {
 public:
-    explicit FolderSource(const std::filesystem::path& path)
-        : weights_(path), names_(weights_.names()), family_(languageFamily(weights_, names_)),
-          config_(configIn(family_, reader(), names_)), configText_(weights_.config().dump(2)),
-          dtype_(weights_.dtype()),
-          rules_(GenerationRules::read(weights_.folder(), weights_.config(), config_.vocabulary)) {
+    FolderSource(const fs::path& path, const std::optional<ImageSize>& size)
+        : weights_(path), names_(weights_), family_(familyOf(reader(), names_)),
+          config_(configIn(family_, reader(), names_)), trainedGrid_(config_.patches.grid()),
+          configText_(weights_.config().dump(2)), dtype_(weights_.dtype()) {
         verifyChecksums(weights_.folder(), kModelFiles);
         std::error_code error;
-        config_.name = folderTitle(std::filesystem::weakly_canonical(weights_.folder(), error));
+        config_.name = folderTitle(fs::weakly_canonical(weights_.folder(), error));
         requireAffordable(config_, weights_.configFile());
         const std::set<std::string> used = checkTensors();
-        readTokenizers();
-        if (config_.hasEncoder()) example_ = "translate English to German: The house is small.";
-        example_ = reader().optionalText("example_prompt").value_or(example_);
-        if (config_.hasEncoder() && rules_.startToken) config_.startToken = *rules_.startToken;
+        if (config_.axis == AxisKind::Patches)
+            readPictures(size);
+        else
+            readTexts();
         findLeftOut(used);
         for (const std::string& warning : rules_.warnings) warnings_.push_back(warning);
         for (const Tokenizer* each :
@@ -56,7 +50,7 @@ public:
             if (each) warnings_.insert(warnings_.end(), each->warnings().begin(), each->warnings().end());
     }
 
-    const DecoderConfig& config() const override { return config_; }
+    const ModelSpec& config() const override { return config_; }
     const std::string& configText() const override { return configText_; }
     std::string familyTitle() const override { return std::string(family_.title); }
     std::string dtype() const override { return dtype_; }
@@ -66,6 +60,7 @@ public:
     const std::vector<int>& stopTokens() const override { return rules_.stopTokens; }
     const GenerationRules& generation() const override { return rules_; }
     std::string tokenizerProblem() const override { return tokenizerProblem_; }
+    const ImagePreprocessing& preprocessing() const override { return preprocessing_; }
     std::string sourceName(const std::string& parameter) const override {
         return weights_.storedName(recipeOf(family_, config_, parameter, names_).source);
     }
@@ -73,23 +68,30 @@ public:
     const LeftOut& leftOut() const override { return leftOut_; }
 
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
-        return readRecipe(weights_, recipeOf(family_, config_, parameter, names_), shape, write);
+        const WeightRecipe recipe = recipeOf(family_, config_, parameter, names_);
+        if (parameter == vision_names::kPositions && config_.patches.grid() != trainedGrid_)
+            return readPositions(recipe, shape, write);
+        return readRecipe(weights_, recipe, shape, write);
     }
 
 private:
     ConfigReader reader() const { return {weights_.config(), weights_.configFile(), &weights_.fieldLog()}; }
 
-    /// A tokenizer that cannot be read is no reason not to run the model: token ids remain.
-    void readTokenizers() {
+    /// Reads what a model of texts has beside its weights.
+    void readTexts() {
+        rules_ = GenerationRules::read(weights_.folder(), weights_.config(), config_.tokens.vocabulary);
         try {
-            readTokenizerFiles();
-        } catch (const Error& error) {
+            readTokenizers();
+        } catch (const Error& error) { // no reason not to run the model: token ids remain
             tokenizer_.reset();
             sourceTokenizer_.reset();
             tokenizerProblem_ = error.what();
         }
+        if (config_.hasEncoder()) example_ = "translate English to German: The house is small.";
+        example_ = reader().optionalText("example_prompt").value_or(example_);
+        if (config_.hasEncoder() && rules_.startToken) config_.startToken = *rules_.startToken;
     }
-    void readTokenizerFiles() {
+    void readTokenizers() {
         if (auto pair = config_.hasEncoder() ? Tokenizer::ofTranslationFolder(weights_.folder()) : std::nullopt) {
             sourceTokenizer_ = std::move(pair->source);
             tokenizer_ = std::move(pair->target);
@@ -98,11 +100,40 @@ private:
         }
     }
 
+    /// Reads how pictures are prepared, and takes their size.
+    void readPictures(const std::optional<ImageSize>& size) {
+        FolderPreprocessing folder =
+            readPreprocessing(weights_.folder(), weights_.config(), config_, &weights_.fieldLog());
+        warnings_ = std::move(folder.warnings);
+        preprocessing_ = size ? folder.preprocessing.forSize(*size) : folder.preprocessing;
+        config_.patches.image = resultSize(preprocessing_, config_);
+        requireAffordable(config_, weights_.configFile());
+        buildForListing(config_); // throws if the patches do not divide the size
+        const ImageSize grid = config_.patches.grid();
+        if (grid != trainedGrid_ && config_.positions == Positions::Learned)
+            warnings_.push_back(fmt::format("positions of {} x {} patches are interpolated to {} x {}",
+                                            trainedGrid_.width, trainedGrid_.height, grid.width, grid.height));
+    }
+
+    /// Interpolates the positions of patches to another grid. The positions of prefix tokens stay.
+    int64_t readPositions(const WeightRecipe& recipe, const Shape& shape, const RowWriter& write) const {
+        const ImageSize now = config_.patches.grid();
+        const int64_t C = config_.modelWidth, before = shape[0] - now.area();
+        std::vector<float> stored(static_cast<size_t>((before + trainedGrid_.area()) * C));
+        const int64_t strange = weights_.read(recipe.source, 0, stored);
+        const auto patches = std::span(stored).subspan(static_cast<size_t>(before * C));
+        const std::vector<float> grid = resampledGrid(patches, trainedGrid_, now, C, family_.positionFilter);
+        std::vector<float> rows(stored.begin(), stored.begin() + before * C);
+        rows.insert(rows.end(), grid.begin(), grid.end());
+        writeRows(rows, shape, write);
+        return strange;
+    }
+
     /// Checks all tensors before any is loaded. @return the names of those that are used
     std::set<std::string> checkTensors() const {
-        const ModelGraph decoder = buildForListing(config_);
+        const ModelGraph model = buildForListing(config_);
         std::set<std::string> used;
-        for (const Node* node : storedParameters(*decoder.graph)) {
+        for (const Node* node : storedParameters(*model.graph)) {
             const WeightRecipe recipe = recipeOf(family_, config_, node->name, names_);
             checkRecipe(weights_, recipe, node->outputs[0].shape);
             used.insert(recipe.source);
@@ -112,11 +143,11 @@ private:
 
     /// What the folder holds that nothing reads, and which readout predictions use where that is not clear.
     void findLeftOut(const std::set<std::string>& used) {
-        std::vector<std::string> tables;
+        std::vector<std::string> tables; // of tokens
         for (const char* parameter : {"embed.W_E", "encoder.embed.W_E", "decoder.embed.W_E"})
-            if (config_.hasOwnEmbedding == (parameter[1] != 'm'))
+            if (config_.axis == AxisKind::Tokens && config_.tokens.isOwn == (parameter[1] != 'm'))
                 tables.push_back(recipeOf(family_, config_, parameter, names_).source);
-        noteReadout(tables.front());
+        if (!tables.empty()) noteReadout(tables.front());
         leftOut_ = {.tensors = unreadTensors(weights_, used, family_.leftovers, tables),
                     .repeats = weights_.repeats(),
                     .fields = unreadFields(weights_.config(), weights_.fieldLog()),
@@ -143,25 +174,54 @@ private:
     WeightSource weights_;
     TensorNames names_;
     const ModelFamily& family_;
-    DecoderConfig config_;
+    ModelSpec config_;
+    ImageSize trainedGrid_;                                         ///< of the table of positions
     std::string configText_, dtype_, example_ = "Once upon a time"; ///< unless the config has its own
     std::optional<Tokenizer> tokenizer_, sourceTokenizer_;          ///< the second only if it differs
     GenerationRules rules_;
     std::string tokenizerProblem_;
+    ImagePreprocessing preprocessing_;
     std::vector<std::string> warnings_;
     LeftOut leftOut_;
 };
 
-} // namespace
-
-const GenerationRules& ModelSource::generation() const {
-    static const GenerationRules kNone;
+/// A value of a model that has none of its own.
+template <class T> const T& nothing() {
+    static const T kNone{};
     return kNone;
 }
 
-std::unique_ptr<ModelSource> openModelSource(const std::string& path) {
+} // namespace
+
+const std::string& ModelSource::configText() const { return nothing<std::string>(); }
+const std::vector<int>& ModelSource::stopTokens() const { return nothing<std::vector<int>>(); }
+const GenerationRules& ModelSource::generation() const { return nothing<GenerationRules>(); }
+const ImagePreprocessing& ModelSource::preprocessing() const { return nothing<ImagePreprocessing>(); }
+const std::vector<std::string>& ModelSource::warnings() const { return nothing<std::vector<std::string>>(); }
+const LeftOut& ModelSource::leftOut() const { return nothing<LeftOut>(); }
+
+std::unique_ptr<ModelSource> openModelSource(const std::string& path, std::optional<ImageSize> size) {
     if (path == "builtin:induction") return makeInductionSource();
-    return std::make_unique<FolderSource>(modelFolder(path));
+    return std::make_unique<FolderSource>(modelFolder(path), size);
+}
+
+std::optional<AxisKind> axisOfModel(const std::string& path) {
+    if (path == "builtin:induction") return AxisKind::Tokens;
+    try {
+        const WeightSource weights(modelFolder(path));
+        return familyOf({weights.config(), weights.configFile()}, TensorNames(weights)).axis;
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+std::vector<fs::path> examplePictures(const std::string& path) {
+    std::vector<fs::path> found;
+    std::error_code error;
+    for (const auto& entry : entriesOf(modelFolder(path) / "examples", error))
+        if (fs::is_regular_file(entry, error)) found.push_back(entry);
+    std::ranges::sort(found);
+    return found;
 }
 
 } // namespace attn

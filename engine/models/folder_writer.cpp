@@ -1,10 +1,13 @@
 #include "engine/models/folder_writer.h"
 
 #include "engine/core/error.h"
+#include "engine/io/decode_image.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
 #include "engine/models/family.h"
+#include "engine/models/model_builder.h"
+#include "engine/models/vision_family.h"
 #include "engine/models/written_configs.h"
 #include "engine/system/atomic_file.h"
 #include "engine/system/folder.h"
@@ -40,11 +43,35 @@ struct Gathered {
     }
 };
 
-/// The family of a model. @return null if it can only be read
-const ModelFamily* writtenFamily(const DecoderConfig& config) {
-    const auto family =
-        std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config.family; });
-    return family == familyCatalogue().end() || (*family)->describe == nullptr ? nullptr : *family;
+/// The family that writes a model. @return null if it can only be read
+const ModelFamily* writerOf(const ModelSpec& config) {
+    const ModelFamily* family = familyNamed(config.family);
+    return family && family->describe ? family : nullptr;
+}
+
+nlohmann::json describe(const ImagePreprocessing& preprocessing, const ImageSize& size) {
+    return {{"image_processor_type", "ViTImageProcessor"},
+            {"do_resize", true},
+            {"size", {{"height", size.height}, {"width", size.width}}},
+            {"resample", 2}, // bilinear
+            {"do_rescale", true},
+            {"rescale_factor", preprocessing.factor},
+            {"do_normalize", true},
+            {"image_mean", preprocessing.mean},
+            {"image_std", preprocessing.deviation}};
+}
+
+/// As requireWritable(), for a model of pictures.
+void requireWritablePictures(const ModelSpec& config, const std::string& where) {
+    if (config.classes == 0)
+        throw Error({.what = "has no classifier, which training on labelled pictures needs",
+                     .where = where,
+                     .hint = "choose a model that classifies pictures"});
+    if (config.family != writtenFamily(config).id)
+        throw Error(
+            {.what = fmt::format("the program cannot write models of the family \"{}\"", config.family),
+             .where = where,
+             .hint = "choose a plain vision transformer (ViT), or a model that was trained with Attention Lab"});
 }
 
 std::string nameInFile(const ModelFamily& family, const WeightRecipe& recipe) {
@@ -55,16 +82,17 @@ std::string nameInFile(const ModelFamily& family, const WeightRecipe& recipe) {
 
 } // namespace
 
-std::optional<WeightRecipe> placeInFile(const DecoderConfig& config, const std::string& parameter) {
-    const ModelFamily* family = writtenFamily(config);
-    if (family == nullptr || family->id == kComposed.id) return {};
+std::optional<WeightRecipe> placeInFile(const ModelSpec& config, const std::string& parameter) {
+    const ModelFamily* family = writerOf(config);
+    if (family == nullptr || family->id == kComposed.id || family->id == kComposedVit.id) return {};
     WeightRecipe recipe = family->recipe(config, parameter, TensorNames({}));
     recipe.source = nameInFile(*family, recipe);
     return recipe;
 }
 
-void requireWritable(const DecoderConfig& config, const std::string& where) {
-    const ModelFamily* family = writtenFamily(config);
+void requireWritable(const ModelSpec& config, const std::string& where) {
+    if (config.axis == AxisKind::Patches) return requireWritablePictures(config, where);
+    const ModelFamily* family = writerOf(config);
     if (family == nullptr)
         throw Error({.what = fmt::format("the program cannot write models of the family \"{}\"", config.family),
                      .where = where,
@@ -74,7 +102,7 @@ void requireWritable(const DecoderConfig& config, const std::string& where) {
     for (const Node* node : storedParameters(*decoder.graph))
         names.push_back(nameInFile(*family, family->recipe(config, node->name, TensorNames({}))));
     const nlohmann::json described = describeIn(*family, config);
-    DecoderConfig read = configIn(*family, ConfigReader(described, "config.json"), TensorNames(std::move(names)));
+    ModelSpec read = configIn(*family, ConfigReader(described, "config.json"), TensorNames(std::move(names)));
     read.name = config.name;
     if (read != config)
         throw Error({.what = fmt::format("the program writes models of the family \"{}\" only with the settings that "
@@ -84,9 +112,9 @@ void requireWritable(const DecoderConfig& config, const std::string& where) {
                      .hint = "choose a model that was trained with Attention Lab, or GPT-2"});
 }
 
-void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& config, const FolderText& text,
+void writeModelFolder(const std::filesystem::path& folder, const ModelSpec& config, const FolderText& text,
                       const std::function<std::vector<float>(const std::string&)>& read) {
-    const ModelFamily* family = writtenFamily(config);
+    const ModelFamily* family = writerOf(config);
     if (family == nullptr) requireWritable(config, folder.string());
 
     std::map<std::string, Gathered> tensors;
@@ -109,24 +137,31 @@ void writeModelFolder(const std::filesystem::path& folder, const DecoderConfig& 
     for (const auto& [name, tensor] : tensors) {
         values.push_back(tensor.values());
         std::vector<int64_t> shape{tensor.rows};
-        if (tensor.isVector && tensor.isFlattened) shape.insert(shape.begin(), 1);
         if (!tensor.isVector)
             shape =
                 tensor.transposed ? std::vector{tensor.columns, tensor.rows} : std::vector{tensor.rows, tensor.columns};
+        if (!tensor.isVector && tensor.isFlattened) shape.insert(shape.begin(), 1);
         written.push_back({.name = name, .shape = tensor.extents.empty() ? shape : tensor.extents});
     }
     for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
 
     createFolder(folder);
-    nlohmann::json json = describeIn(*family, config);
-    // Null: else the class of transformers has one.
-    json["eos_token_id"] = text.endToken ? nlohmann::json(*text.endToken) : nlohmann::json();
-    if (!text.examplePrompt.empty()) json["example_prompt"] = text.examplePrompt;
     writeSafetensors(folder / "model.safetensors", written, {{"format", "pt"}});
-    writeAtomically(folder / "tokenizer.json", text.tokenizerJson);
+    nlohmann::json json = describeIn(*family, config);
+    if (config.axis == AxisKind::Patches) {
+        writeAtomically(folder / "preprocessor_config.json",
+                        describe(text.preprocessing, config.patches.image).dump(2) + "\n");
+        if (!text.examples.empty()) createFolder(folder / "examples");
+        for (const auto& [name, image] : text.examples) writePpm(folder / "examples" / (name + ".ppm"), image);
+    } else {
+        // Null: else the class of transformers has one.
+        json["eos_token_id"] = text.endToken ? nlohmann::json(*text.endToken) : nlohmann::json();
+        if (!text.examplePrompt.empty()) json["example_prompt"] = text.examplePrompt;
+        writeAtomically(folder / "tokenizer.json", text.tokenizerJson);
+    }
     writeAtomically(folder / "config.json", json.dump(2) + "\n");
 }
 
-std::string writtenConfig(const DecoderConfig& config) { return describeIn(*writtenFamily(config), config).dump(2); }
+std::string writtenConfig(const ModelSpec& config) { return describeIn(*writerOf(config), config).dump(2); }
 
 } // namespace attn

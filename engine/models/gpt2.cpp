@@ -17,7 +17,7 @@ namespace {
 
 constexpr TiedReadout kTie{.stored = "lm_head.weight", .prefersStored = true};
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("n_embd"), heads = read.heads("n_head", width, "n_embd"),
                   layers = read.size("n_layer");
     const nlohmann::json* inner = read.value("n_inner");
@@ -31,16 +31,16 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     const bool isScaled = read.flag("scale_attn_weights", true),
                isScaledByLayer = read.flag("scale_attn_by_inverse_layer_idx", false);
     const double scale = isScaled ? 1 / std::sqrt(static_cast<double>(width / heads)) : 1;
-    DecoderConfig config{.vocabulary = read.size("vocab_size"),
-                         .modelWidth = width,
-                         .context = read.size("n_positions", read.size("n_ctx", 1024)),
-                         .norm = &kLayerNormPart,
-                         .normEpsilon = read.number("layer_norm_epsilon", 1e-5),
-                         .positions = TextPositions::Learned,
-                         .tiedEmbedding = kTie.inForce(read, names),
-                         .feedForward = {.width = attentionOnly ? 0 : read.size("n_inner", 4 * width),
-                                         .activation = read.activation("activation_function", "gelu_new")},
-                         .layers = {}};
+    ModelSpec config;
+    config.tokens.vocabulary = read.size("vocab_size");
+    config.modelWidth = width;
+    config.context = read.size("n_positions", read.size("n_ctx", 1024));
+    config.norm = &kLayerNormPart;
+    config.normEpsilon = read.number("layer_norm_epsilon", 1e-5);
+    config.positions = Positions::Learned;
+    config.tiedEmbedding = kTie.inForce(read, names);
+    config.feedForward = {.width = attentionOnly ? 0 : read.size("n_inner", 4 * width),
+                          .activation = read.activation("activation_function", "gelu_new")};
     for (int64_t layer = 0; layer < layers; ++layer) {
         config.layers.push_back(attention);
         if (!isScaled || isScaledByLayer)
@@ -66,7 +66,7 @@ const FamilyNames kNames{.prefix = "transformer.",
                                      {"mlp.in", "mlp.c_fc"},
                                      {"mlp.out", "mlp.c_proj"}}};
 
-WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     const std::string inBlock = splitName(parameter).rest;
     WeightRecipe result{.source = kNames.tensorOf(parameter, names),
                         .transposed = inBlock.starts_with("attn.W") || inBlock.starts_with("mlp.W")};
@@ -77,11 +77,11 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
     return result;
 }
 
-nlohmann::json describe(const DecoderConfig& config) {
+nlohmann::json describe(const ModelSpec& config) {
     const LayerAttention& attention = config.layers.front();
     return {{"architectures", {"GPT2LMHeadModel"}},
             {"model_type", "gpt2"},
-            {"vocab_size", config.vocabulary},
+            {"vocab_size", config.tokens.vocabulary},
             {"n_embd", config.modelWidth},
             {"n_head", attention.heads().heads},
             {"n_layer", config.layers.size()},
@@ -109,21 +109,22 @@ const ModelFamily kGpt2{.id = "gpt2",
                         .tie = kTie,
                         .leftovers = {"*h.*.attn.bias", "*h.*.attn.masked_bias"}};
 
-const TrainableFamily kTrainsGpt2{
-    .id = "gpt2",
-    .title = "GPT-2: learned positions, layer norm, GELU",
-    .readouts = {TextReadout::NextToken, TextReadout::TextClass},
-    .mayLackBiases = true,
-    .mayLackMlps = true,
-    .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
-        return DecoderConfig{
-            .family = a.family,
-            .vocabulary = vocabulary,
-            .modelWidth = a.width,
-            .context = context,
-            .positions = TextPositions::Learned,
-            .feedForward = feedForwardOf(a),
-            .layers = std::vector(static_cast<size_t>(a.layers), attentionOfLayers(a, MaskExpression::causal()))};
-    }};
+const TrainableFamily kTrainsGpt2{.id = "gpt2",
+                                  .title = "GPT-2: learned positions, layer norm, GELU",
+                                  .readouts = {TextReadout::NextToken, TextReadout::TextClass},
+                                  .mayLackBiases = true,
+                                  .mayLackMlps = true,
+                                  .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
+                                      ModelSpec config;
+                                      config.family = a.family;
+                                      config.tokens.vocabulary = vocabulary;
+                                      config.modelWidth = a.width;
+                                      config.context = context;
+                                      config.positions = Positions::Learned;
+                                      config.feedForward = feedForwardOf(a);
+                                      config.layers = std::vector(static_cast<size_t>(a.layers),
+                                                                  attentionOfLayers(a, MaskExpression::causal()));
+                                      return config;
+                                  }};
 
 } // namespace attn

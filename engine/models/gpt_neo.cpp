@@ -42,19 +42,19 @@ std::vector<bool> localLayers(const ConfigReader& read, int64_t layers) {
     return isLocal;
 }
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("hidden_size"), heads = read.heads("num_heads", width, "hidden_size"),
                   layers = read.size("num_layers");
-    DecoderConfig config{.vocabulary = read.size("vocab_size"),
-                         .modelWidth = width,
-                         .context = read.size("max_position_embeddings", 2048),
-                         .norm = &kLayerNormPart,
-                         .normEpsilon = read.number("layer_norm_epsilon", 1e-5),
-                         .positions = TextPositions::Learned,
-                         .tiedEmbedding = kTie.inForce(read, names),
-                         .feedForward = {.width = read.size("intermediate_size", 4 * width),
-                                         .activation = read.activation("activation_function", "gelu_new")},
-                         .layers = {}};
+    ModelSpec config;
+    config.tokens.vocabulary = read.size("vocab_size");
+    config.modelWidth = width;
+    config.context = read.size("max_position_embeddings", 2048);
+    config.norm = &kLayerNormPart;
+    config.normEpsilon = read.number("layer_norm_epsilon", 1e-5);
+    config.positions = Positions::Learned;
+    config.tiedEmbedding = kTie.inForce(read, names);
+    config.feedForward = {.width = read.size("intermediate_size", 4 * width),
+                          .activation = read.activation("activation_function", "gelu_new")};
     const int64_t window = read.size("window_size", 256);
     for (bool isLocal : localLayers(read, layers)) {
         const MaskExpression causal = MaskExpression::causal();
@@ -83,7 +83,7 @@ const FamilyNames kNames{.prefix = "transformer.",
                                      {"mlp.in", "mlp.c_fc"},
                                      {"mlp.out", "mlp.c_proj"}}};
 
-WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec&, const std::string& parameter, const TensorNames& names) {
     return {.source = kNames.tensorOf(parameter, names)};
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr TiedReadout kTie{.stored = "embed_out.weight", .byDefault = false, .prefersStored = true};
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("hidden_size"), heads = read.heads("num_attention_heads", width, "hidden_size");
     const int64_t headWidth = width / heads;
     const bool bias = read.flag("attention_bias", true);
@@ -28,16 +28,18 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
         rotaryValues(
             read, {.base = "rotary_emb_base", .fraction = "rotary_pct", .usualFraction = 0.25, .mayRotatePart = true},
             headWidth));
-    return {.vocabulary = read.size("vocab_size"),
-            .modelWidth = width,
-            .context = read.size("max_position_embeddings", 2048),
-            .norm = &kLayerNormPart,
-            .normEpsilon = read.number("layer_norm_eps", 1e-5),
-            .residual = read.flag("use_parallel_residual", true) ? &kParallelResidual : &kPreNormResidual,
-            .tiedEmbedding = kTie.inForce(read, names),
-            .feedForward = {.width = read.size("intermediate_size", 4 * width),
-                            .activation = read.activation("hidden_act", "gelu")},
-            .layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("num_hidden_layers")), attention)};
+    ModelSpec config;
+    config.tokens.vocabulary = read.size("vocab_size");
+    config.modelWidth = width;
+    config.context = read.size("max_position_embeddings", 2048);
+    config.norm = &kLayerNormPart;
+    config.normEpsilon = read.number("layer_norm_eps", 1e-5);
+    config.residual = read.flag("use_parallel_residual", true) ? &kParallelResidual : &kPreNormResidual;
+    config.tiedEmbedding = kTie.inForce(read, names);
+    config.feedForward = {.width = read.size("intermediate_size", 4 * width),
+                          .activation = read.activation("hidden_act", "gelu")};
+    config.layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("num_hidden_layers")), attention);
+    return config;
 }
 
 const FamilyNames kNames{
@@ -53,7 +55,7 @@ const FamilyNames kNames{
                 {"mlp.in", "mlp.dense_h_to_4h"},
                 {"mlp.out", "mlp.dense_4h_to_h"}}};
 
-WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     WeightRecipe result{.source = kNames.tensorOf(parameter, names)};
     if (const int part = projectionOf(splitName(parameter).rest); part >= 0) {
         result.group = config.layers.front().headWidth; // query_key_value is [head, 3, D]

@@ -50,20 +50,22 @@ std::vector<std::string> inductionAlphabet() {
     return letters;
 }
 
-DecoderConfig inductionConfig() {
+ModelSpec inductionConfig() {
     LayerAttention spec{.spec = plainAttention({kHeads, kHeads}, MaskExpression::causal()), .headWidth = kHeadWidth};
     spec.spec.put(Slot::Score, "dot", {});
-    return {.name = "induction",
-            .family = "induction",
-            .vocabulary = kLetters,
-            .modelWidth = kWidth,
-            .context = kContext,
-            .norm = &kNoNormPart,
-            .finalNorm = false,
-            .positions = TextPositions::Learned,
-            .tiedEmbedding = false,
-            .feedForward = {.width = 0},
-            .layers = {spec, spec}};
+    ModelSpec config;
+    config.name = "induction";
+    config.family = "induction";
+    config.tokens.vocabulary = kLetters;
+    config.modelWidth = kWidth;
+    config.context = kContext;
+    config.norm = &kNoNormPart;
+    config.finalNorm = false;
+    config.positions = Positions::Learned;
+    config.tiedEmbedding = false;
+    config.feedForward = {.width = 0};
+    config.layers = {spec, spec};
+    return config;
 }
 
 std::map<std::string, std::vector<float>> inductionWeights() {

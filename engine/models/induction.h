@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 
 #include <map>
 #include <string>
@@ -17,7 +17,7 @@ namespace attn {
 /// elsewhere (in layer 0 within 1e-4, because of rounding).
 /// @source Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al. 2022,
 /// arXiv:2209.11895
-DecoderConfig inductionConfig();
+ModelSpec inductionConfig();
 
 /// Dense values of all parameters, by the engine's names.
 std::map<std::string, std::vector<float>> inductionWeights();

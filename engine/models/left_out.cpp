@@ -1,7 +1,6 @@
 #include "engine/models/left_out.h"
 
 #include "engine/core/quoting.h"
-#include "engine/models/parameter_source.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -66,16 +65,6 @@ std::vector<std::string> sentencesOf(const LeftOut& leftOut) {
                                         hasAdapter ? ": the model runs without its adapter" : ""));
     }
     return sentences;
-}
-
-const std::vector<std::string>& ParameterSource::warnings() const {
-    static const std::vector<std::string> kNone;
-    return kNone;
-}
-
-const LeftOut& ParameterSource::leftOut() const {
-    static const LeftOut kNone;
-    return kNone;
 }
 
 } // namespace attn

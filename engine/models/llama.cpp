@@ -20,7 +20,7 @@ namespace {
 
 constexpr TiedReadout kTie{.stored = "lm_head.weight", .byDefault = false, .prefersStored = true};
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const std::string type = read.text("model_type", "llama");
     const bool isMistral = type == "mistral", isQwen2 = type == "qwen2";
     const int64_t width = read.size("hidden_size"),
@@ -51,19 +51,19 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
             if (windows[layer] > 0)
                 specs[layer].spec.mask = MaskExpression::causal() & MaskExpression::within(windows[layer]);
     }
-    return {.vocabulary = read.size("vocab_size"),
-            .modelWidth = width,
-            .context = read.size("max_position_embeddings", isMistral ? 131072
-                                                            : isQwen2 ? 32768
-                                                                      : 2048),
-            .norm = &kRmsNormPart,
-            .normEpsilon = read.number("rms_norm_eps", 1e-6),
-            .tiedEmbedding = kTie.inForce(read, names),
-            .feedForward = {.width = read.size("intermediate_size"),
-                            .activation = read.activation("hidden_act", "silu"),
-                            .gated = true,
-                            .bias = isLlama && read.flag("mlp_bias", false)},
-            .layers = std::move(specs)};
+    ModelSpec config;
+    config.tokens.vocabulary = read.size("vocab_size");
+    config.modelWidth = width;
+    config.context = read.size("max_position_embeddings", isMistral ? 131072 : isQwen2 ? 32768 : 2048);
+    config.norm = &kRmsNormPart;
+    config.normEpsilon = read.number("rms_norm_eps", 1e-6);
+    config.tiedEmbedding = kTie.inForce(read, names);
+    config.feedForward = {.width = read.size("intermediate_size"),
+                          .activation = read.activation("hidden_act", "silu"),
+                          .gated = true,
+                          .bias = isLlama && read.flag("mlp_bias", false)};
+    config.layers = std::move(specs);
+    return config;
 }
 
 const FamilyNames kNames{.prefix = "model.",
@@ -82,7 +82,7 @@ const FamilyNames kNames{.prefix = "model.",
                                      {"mlp.in", "mlp.up_proj"},
                                      {"mlp.out", "mlp.down_proj"}}};
 
-WeightRecipe recipe(const DecoderConfig&, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec&, const std::string& parameter, const TensorNames& names) {
     return {.source = kNames.tensorOf(parameter, names)};
 }
 
@@ -99,32 +99,34 @@ const ModelFamily kLlama{.id = "llama",
                          .tie = kTie,
                          .leftovers = {"*.rotary_emb.inv_freq"}};
 
-const TrainableFamily kTrainsLlama{
-    .id = "llama",
-    .title = "Llama: rotary positions, RMS norm, SwiGLU",
-    .readouts = {TextReadout::NextToken, TextReadout::TextClass},
-    .mayLackBiases = true,
-    .hasKeyValueHeads = true,
-    .check = [](const Architecture& a) -> std::optional<ArchitectureProblem> {
-        if (a.width / a.heads % 2 == 0) return {};
-        return ArchitectureProblem{"width", "rotary positions need heads of even width"};
-    },
-    .describe =
-        [](const Architecture& a, int64_t vocabulary, int64_t context) {
-            LayerAttention attention = attentionOfLayers(a, MaskExpression::causal());
-            attention.spec.put(Slot::Position, "rope", {});
-            attention.queryKeyValueBias = attention.outputBias = false;
-            const int64_t usual = (a.width * 8 / 3 + 7) / 8 * 8; // as many numbers as without a gate
-            return DecoderConfig{.family = a.family,
-                                 .vocabulary = vocabulary,
-                                 .modelWidth = a.width,
-                                 .context = context,
-                                 .norm = &kRmsNormPart,
-                                 .feedForward = {.width = a.feedForward != 0 ? a.feedForward : usual,
-                                                 .activation = Activation::Silu,
-                                                 .gated = true,
-                                                 .bias = false},
-                                 .layers = std::vector(static_cast<size_t>(a.layers), attention)};
-        }};
+const TrainableFamily kTrainsLlama{.id = "llama",
+                                   .title = "Llama: rotary positions, RMS norm, SwiGLU",
+                                   .readouts = {TextReadout::NextToken, TextReadout::TextClass},
+                                   .mayLackBiases = true,
+                                   .hasKeyValueHeads = true,
+                                   .check = [](const Architecture& a) -> std::optional<ArchitectureProblem> {
+                                       if (a.width / a.heads % 2 == 0) return {};
+                                       return ArchitectureProblem{"width", "rotary positions need heads of even width"};
+                                   },
+                                   .describe =
+                                       [](const Architecture& a, int64_t vocabulary, int64_t context) {
+                                           LayerAttention attention = attentionOfLayers(a, MaskExpression::causal());
+                                           attention.spec.put(Slot::Position, "rope", {});
+                                           attention.queryKeyValueBias = attention.outputBias = false;
+                                           const int64_t usual =
+                                               (a.width * 8 / 3 + 7) / 8 * 8; // as many numbers as without a gate
+                                           ModelSpec config;
+                                           config.family = a.family;
+                                           config.tokens.vocabulary = vocabulary;
+                                           config.modelWidth = a.width;
+                                           config.context = context;
+                                           config.norm = &kRmsNormPart;
+                                           config.feedForward = {.width = a.feedForward != 0 ? a.feedForward : usual,
+                                                                 .activation = Activation::Silu,
+                                                                 .gated = true,
+                                                                 .bias = false};
+                                           config.layers = std::vector(static_cast<size_t>(a.layers), attention);
+                                           return config;
+                                       }};
 
 } // namespace attn

@@ -8,54 +8,34 @@
 namespace attn {
 namespace {
 
-/// A source whose weights are in memory. @tparam Source ModelSource or VisionSource
-template <class Source> class MemorySource : public Source {
+class MemorySource : public ModelSource {
 public:
     explicit MemorySource(std::shared_ptr<const WeightSet> weights) : weights_(std::move(weights)) {}
 
-    const std::string& configText() const override { return weights_->model->configText; }
-    std::string familyTitle() const override { return weights_->model->familyTitle; }
-    std::string dtype() const override { return "F32"; }
-    std::string sourceName(const std::string&) const override { return {}; }
+    const ModelSpec& config() const override { return model().config; }
+    const std::string& configText() const override { return model().configText; }
+    std::string familyTitle() const override { return model().familyTitle; }
     const TensorStore* stored() const override { return weights_->stored.get(); }
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
         const std::vector<float>& values = weights_->values.at(parameter);
         writeRows(values, shape, write);
         return std::ranges::count_if(values, [](float value) { return !std::isfinite(value); });
     }
-
-protected:
-    const WeightSet::Model& model() const { return *weights_->model; }
-
-private:
-    std::shared_ptr<const WeightSet> weights_;
-};
-
-class MemoryTextSource : public MemorySource<ModelSource> {
-public:
-    using MemorySource::MemorySource;
-    const DecoderConfig& config() const override { return model().config; }
     const Tokenizer* tokenizer() const override { return model().tokenizer.get(); }
     std::string example() const override { return model().example; }
     const std::vector<int>& stopTokens() const override { return model().stopTokens; }
-};
+    const ImagePreprocessing& preprocessing() const override { return model().preprocessing; }
 
-class MemoryVisionSource : public MemorySource<VisionSource> {
-public:
-    using MemorySource::MemorySource;
-    const VisionConfig& config() const override { return model().vision->config; }
-    const ImagePreprocessing& preprocessing() const override { return model().vision->preprocessing; }
-    const std::vector<std::string>& labels() const override { return model().vision->labels; }
+private:
+    const WeightSet::Model& model() const { return *weights_->model; }
+
+    std::shared_ptr<const WeightSet> weights_;
 };
 
 } // namespace
 
 std::unique_ptr<ModelSource> makeMemorySource(std::shared_ptr<const WeightSet> weights) {
-    return std::make_unique<MemoryTextSource>(std::move(weights));
-}
-
-std::unique_ptr<VisionSource> makeMemoryVisionSource(std::shared_ptr<const WeightSet> weights) {
-    return std::make_unique<MemoryVisionSource>(std::move(weights));
+    return std::make_unique<MemorySource>(std::move(weights));
 }
 
 std::unique_ptr<ModelSource> makeInductionSource() {

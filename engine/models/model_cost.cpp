@@ -10,13 +10,6 @@
 namespace attn {
 namespace {
 
-void requireLayers(size_t layers, const std::string& file) {
-    if (layers <= static_cast<size_t>(kMostLayers)) return;
-    throw Error({.what = fmt::format("describes {} layers; at most {} are supported", layers, kMostLayers),
-                 .where = file,
-                 .hint = "copy the config.json that belongs to the weights"});
-}
-
 /// Whether a layer runs without its mask and pattern: the kernel serves it, which the mask's bands alone tell.
 bool isLight(const LayerAttention& layer) {
     constexpr int64_t kLong = int64_t{1} << 40;
@@ -29,10 +22,7 @@ double maskCells(const LayerAttention& layer, double cells) {
     return cells * static_cast<double>(layer.spec.mask.dependsOnHead() ? layer.heads().heads : int64_t{1});
 }
 
-} // namespace
-
-void requireAffordable(const DecoderConfig& config, const std::string& file) {
-    requireLayers(config.layers.size(), file);
+void requireAffordableText(const ModelSpec& config, const std::string& file) {
     const auto context = static_cast<double>(config.context); // products of doubles do not overflow
     double cells = 0;
     for (const LayerAttention& layer : config.layers) cells += maskCells(layer, context * context);
@@ -47,13 +37,12 @@ void requireAffordable(const DecoderConfig& config, const std::string& file) {
                  .hint = "set a shorter \"context\""});
 }
 
-void requireAffordable(const VisionConfig& config, const std::string& file) {
-    requireLayers(config.layers.size(), file);
+void requireAffordablePictures(const ModelSpec& config, const std::string& file) {
     double all = 0, largest = 0, masks = 0;
     for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
         const auto at = static_cast<size_t>(layer);
-        const auto tokens = static_cast<double>(config.tokensOf(layer));
-        const int64_t side = at < config.windows.size() ? config.windows[at].size : 0;
+        const auto tokens = static_cast<double>(config.patches.tokensOf(layer));
+        const int64_t side = at < config.patches.windows.size() ? config.patches.windows[at].size : 0;
         const double seen =
             side == 0 ? tokens : std::min(tokens, static_cast<double>(side) * static_cast<double>(side));
         largest = std::max(largest, tokens * seen);
@@ -66,11 +55,25 @@ void requireAffordable(const VisionConfig& config, const std::string& file) {
     throw Error(
         {.what = fmt::format("pictures of {} x {} pixels give {} tokens: patterns of {:.3g} cells in all and "
                              "{:.3g} a head, and masks of {:.3g}; at most {:.3g}, {:.3g} and {:.3g} are supported",
-                             config.image.width, config.image.height, config.tokens(), all, largest, masks,
-                             static_cast<double>(kMostModelCells), static_cast<double>(kMostPatternCells),
-                             static_cast<double>(kMostMaskCells)),
+                             config.patches.image.width, config.patches.image.height, config.patches.tokens(), all,
+                             largest, masks, static_cast<double>(kMostModelCells),
+                             static_cast<double>(kMostPatternCells), static_cast<double>(kMostMaskCells)),
          .where = file,
          .hint = "choose smaller pictures or a model with larger patches"});
+}
+
+} // namespace
+
+void requireAffordable(const ModelSpec& config, const std::string& file) {
+    if (config.layers.size() > static_cast<size_t>(kMostLayers))
+        throw Error(
+            {.what = fmt::format("describes {} layers; at most {} are supported", config.layers.size(), kMostLayers),
+             .where = file,
+             .hint = "copy the config.json that belongs to the weights"});
+    if (config.axis == AxisKind::Patches)
+        requireAffordablePictures(config, file);
+    else
+        requireAffordableText(config, file);
 }
 
 } // namespace attn

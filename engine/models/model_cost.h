@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/models/decoder.h"
-#include "engine/models/vision_config.h"
+#include "engine/models/model_spec.h"
 
 #include <string>
 
@@ -21,11 +20,9 @@ inline constexpr int64_t kMostModelCells = int64_t{1} << 37;
 /// visited when the model is opened: about a second. Models that this program trains have at most a tenth.
 inline constexpr int64_t kMostMaskCells = int64_t{1} << 32;
 
-/// Estimates the cost of opening a composed decoder at its whole context. Other decoders pass: their masks are not
-/// listed. @param file config.json, for the message  @throws Error naming the numbers
-void requireAffordable(const DecoderConfig& config, const std::string& file);
-
-/// Estimates the patterns of a vision model. @param file config.json, for the message  @throws Error naming the numbers
-void requireAffordable(const VisionConfig& config, const std::string& file);
+/// Estimates the cost of opening a composed decoder at its whole context, or the patterns of a model of pictures. Other
+/// decoders pass: their masks are not listed. @param file config.json, for the message  @throws Error naming the
+/// numbers
+void requireAffordable(const ModelSpec& config, const std::string& file);
 
 } // namespace attn

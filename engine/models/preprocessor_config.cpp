@@ -164,15 +164,15 @@ void readResize(const ConfigReader& read, const Processor& usual, const ImageSiz
         result.resize = fixedSize(read, "size");
 }
 
-FolderPreprocessing ofHuggingFace(const fs::path& file, const VisionConfig& model) {
+FolderPreprocessing ofHuggingFace(const fs::path& file, const ModelSpec& model) {
     FolderPreprocessing folder;
     const nlohmann::json json = readJsonFile(file, folder.warnings);
     const ConfigReader read(json, file.string());
     ImagePreprocessing& result = folder.preprocessing;
-    result.channels = model.channels;
+    result.channels = model.patches.channels;
     const Processor& usual = processorOf(read, folder.warnings);
     nameOthers(read, folder.warnings);
-    readResize(read, usual, model.image, result);
+    readResize(read, usual, model.patches.image, result);
     result.filter = filterOf(read, usual.filter);
     // ViTImageProcessor does not crop unless it is told to; files without a type are older ones, which crop if they
     // can.
@@ -210,15 +210,17 @@ ResampleFilter timmFilter(const ConfigReader& read) {
 
 /// @source timm's data/transforms_factory.py, transforms_imagenet_eval(): sides become size / crop_pct, then the middle
 /// is cropped
-FolderPreprocessing ofTimm(const ConfigReader& read, const ImageSize& size, const VisionConfig& model) {
+FolderPreprocessing ofTimm(const ConfigReader& read, const ImageSize& size, const ModelSpec& model) {
     static const Processor kUsual{.mean = {0.485, 0.456, 0.406}, .deviation = {0.229, 0.224, 0.225}}; // of ImageNet
     FolderPreprocessing folder;
     ImagePreprocessing& result = folder.preprocessing;
-    result.channels = model.channels;
+    result.channels = model.patches.channels;
     result.crop = size;
     result.cropRule = CropRule::Torchvision;
-    const ImageSize kept{size.height / model.patch * model.patch, size.width / model.patch * model.patch};
-    if (kept.area() < 1) read.fail("input_size", fmt::format("is smaller than a patch of {} pixels", model.patch));
+    const ImageSize kept{size.height / model.patches.patch * model.patches.patch,
+                         size.width / model.patches.patch * model.patches.patch};
+    if (kept.area() < 1)
+        read.fail("input_size", fmt::format("is smaller than a patch of {} pixels", model.patches.patch));
     if (kept != size) result.kept = kept; // the convolution of the patches leaves out the rest
     const double share = read.number("crop_pct", 0.875);
     if (share <= 0 || share > 1) read.fail("crop_pct", fmt::format("is {} but must be above 0 and at most 1", share));
@@ -257,7 +259,7 @@ FolderPreprocessing ofTimm(const ConfigReader& read, const ImageSize& size, cons
 
 } // namespace
 
-FolderPreprocessing readPreprocessing(const fs::path& folder, const nlohmann::json& config, const VisionConfig& model,
+FolderPreprocessing readPreprocessing(const fs::path& folder, const nlohmann::json& config, const ModelSpec& model,
                                       FieldLog* log) {
     const fs::path file = folder / "preprocessor_config.json";
     std::error_code error;
@@ -265,28 +267,31 @@ FolderPreprocessing readPreprocessing(const fs::path& folder, const nlohmann::js
     const ConfigReader read(config, (folder / "config.json").string(), log);
     FolderPreprocessing result;
     if (const auto timm = timmPictures(read)) {
-        result = ofTimm(*timm, timmImageSize(read).value_or(model.image), model);
+        result = ofTimm(*timm, timmImageSize(read).value_or(model.patches.image), model);
         if (isThere)
             result.warnings.push_back("preprocessor_config.json is not read: as timm does, pictures are prepared as "
                                       "config.json says");
     } else if (isThere) {
         result = ofHuggingFace(file, model);
     } else {
-        const std::vector<double> half(static_cast<size_t>(model.channels), 0.5);
+        const std::vector<double> half(static_cast<size_t>(model.patches.channels), 0.5);
         result = {
-            .preprocessing = {.resize = model.image, .channels = model.channels, .mean = half, .deviation = half},
+            .preprocessing = {.resize = model.patches.image,
+                              .channels = model.patches.channels,
+                              .mean = half,
+                              .deviation = half},
             .warnings = {fmt::format("{} is missing: pictures are resized to {} x {} bilinearly and each channel is "
                                      "scaled to -1..1, which may differ from the model's training",
-                                     file.filename().string(), model.image.width, model.image.height)}};
+                                     file.filename().string(), model.patches.image.width, model.patches.image.height)}};
     }
     result.warnings.insert(result.warnings.begin(), model.remarks.begin(), model.remarks.end());
     return result;
 }
 
-ImageSize resultSize(const ImagePreprocessing& preprocessing, const VisionConfig& model) {
+ImageSize resultSize(const ImagePreprocessing& preprocessing, const ModelSpec& model) {
     if (preprocessing.kept) return *preprocessing.kept;
     if (preprocessing.crop) return *preprocessing.crop;
-    return preprocessing.resize.value_or(model.image);
+    return preprocessing.resize.value_or(model.patches.image);
 }
 
 } // namespace attn

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/io/image_preprocessing.h"
-#include "engine/models/vision_config.h"
+#include "engine/models/model_spec.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -25,9 +25,9 @@ struct FolderPreprocessing {
 /// @param model description at the image size of its training
 /// @throws Error naming the file and the field
 FolderPreprocessing readPreprocessing(const std::filesystem::path& folder, const nlohmann::json& config,
-                                      const VisionConfig& model, FieldLog* log = nullptr);
+                                      const ModelSpec& model, FieldLog* log = nullptr);
 
 /// The size of preprocessed pictures. If it depends on the picture, the model's image size.
-ImageSize resultSize(const ImagePreprocessing& preprocessing, const VisionConfig& model);
+ImageSize resultSize(const ImagePreprocessing& preprocessing, const ModelSpec& model);
 
 } // namespace attn

@@ -14,22 +14,22 @@ namespace {
 
 constexpr TiedReadout kTie{.stored = "lm_head.decoder.weight"};
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     constexpr const char* kPadding = "pad_token_id";
     const int64_t usualPadding = classTokensOf("roberta").padding.value_or(0);
-    DecoderConfig config = bertConfig(read, names.contains("lm_head.dense.weight"), kTie.inForce(read, names));
+    ModelSpec config = bertConfig(read, names.contains("lm_head.dense.weight"), kTie.inForce(read, names));
     if (read.isNull(kPadding)) read.fail(kPadding, "is null, but positions are counted from it");
-    const int64_t padding = read.wholeNumber(kPadding, usualPadding, 0, config.vocabulary - 1);
+    const int64_t padding = read.wholeNumber(kPadding, usualPadding, 0, config.tokens.vocabulary - 1);
     if (config.context <= padding + 1)
         read.fail("max_position_embeddings",
                   fmt::format("is {}, but the first {} rows belong to padding", config.context, padding + 1));
     config.context -= padding + 1;
-    config.paddingToken = padding;
+    config.tokens.paddingToken = padding;
     config.headActivation = Activation::GeluErf; // whatever that of the layers is
     return config;
 }
 
-WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     static const FamilyNames kNames{
         .prefix = "roberta.",
         .global = {{"embed.W_E", "embeddings.word_embeddings.weight"},
@@ -44,7 +44,7 @@ WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, c
         .inBlock = bertBlockNames()};
     const std::string name = kNames.tensorOf(parameter, names);
     if (parameter == "pos_embed.W_pos")
-        return {.source = name, .offset = *config.paddingToken, .group = config.context + 1};
+        return {.source = name, .offset = *config.tokens.paddingToken, .group = config.context + 1};
     const char* const kOtherBias = "lm_head.decoder.bias"; // some files hold only this one
     return {.source =
                 parameter == "unembed.b_U" && !names.contains(name) && names.contains(kOtherBias) ? kOtherBias : name};

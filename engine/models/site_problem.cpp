@@ -14,8 +14,8 @@ namespace attn {
 namespace {
 
 /// The shapes of the parameters of a model for texts of so many tokens.
-std::map<std::string, Shape> shapesAt(const DecoderConfig& config, int64_t rows) {
-    const ModelGraph graph = buildDecoder(config, {.queries = rows, .source = rows + 8});
+std::map<std::string, Shape> shapesAt(const ModelSpec& config, int64_t rows) {
+    const ModelGraph graph = buildModel(config, {.queries = rows, .source = rows + 8});
     std::map<std::string, Shape> shapes;
     for (const Node* node : storedParameters(*graph.graph)) shapes[node->name] = node->outputs[0].shape;
     return shapes;
@@ -52,9 +52,9 @@ std::string layerProblem(const AttentionSpec& spec, const LayerAttention& layer,
 
 } // namespace
 
-std::optional<std::string> siteProblem(const DecoderConfig& config) {
+std::optional<std::string> siteProblem(const ModelSpec& config) {
     using Kind = std::pair<std::string_view, const std::vector<LayerAttention>*>;
-    for (const auto& [kind, layers] : {Kind{"encoder", &config.encoder.front().layers}, Kind{"decoder", &config.layers},
+    for (const auto& [kind, layers] : {Kind{"encoder", &config.encoder->layers}, Kind{"decoder", &config.layers},
                                        Kind{"cross", &config.crossAttention}})
         for (size_t layer = 0; layer < layers->size(); ++layer)
             if (const std::string problem =

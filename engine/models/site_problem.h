@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 
 #include <optional>
 #include <string>
@@ -9,6 +9,6 @@ namespace attn {
 
 /// Why a model with an encoder cannot have the composed attention of its sites, as a sentence that begins with the kind
 /// of sites: "encoder", "decoder" or "cross". None: it can.
-std::optional<std::string> siteProblem(const DecoderConfig& config);
+std::optional<std::string> siteProblem(const ModelSpec& config);
 
 } // namespace attn

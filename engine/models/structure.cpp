@@ -1,8 +1,7 @@
 #include "engine/models/structure.h"
 
-#include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
-#include "engine/models/vision_config.h"
+#include "engine/models/model_builder.h"
 
 #include <fmt/format.h>
 
@@ -107,42 +106,12 @@ std::vector<int> ModelStructure::sitesOf(int stream) const {
 
 std::string_view nameOf(AxisKind kind) { return kind == AxisKind::Tokens ? "tokens" : "patches"; }
 
-ModelStructure structureOf(const DecoderConfig& config, int64_t length) {
-    ModelStructure structure;
-    if (config.hasEncoder()) {
-        const DecoderConfig& encoder = config.encoder.front();
-        structure.axes.push_back({.kind = AxisKind::Tokens, .length = std::min(length, encoder.context)});
-        structure.streams.push_back({.name = "encoder", .axis = 0, .width = encoder.modelWidth});
-        for (size_t layer = 0; layer < encoder.layers.size(); ++layer) {
-            const auto at = static_cast<int>(layer);
-            structure.sites.push_back(siteOf(encoder.layers[layer], blockName(at, "encoder"), at, 0));
-        }
-    }
-    const auto stream = static_cast<int>(structure.streams.size());
-    structure.axes.push_back({.kind = AxisKind::Tokens, .length = length});
-    structure.streams.push_back(
-        {.name = isEncoder(config) ? "encoder" : "decoder", .axis = stream, .width = config.modelWidth});
-    if (predictsTokens(config.readout))
-        structure.readouts.push_back(
-            {.kind = config.readout == TextReadout::MaskedToken ? Readout::Kind::MaskedToken : Readout::Kind::NextToken,
-             .stream = stream,
-             .choices = config.vocabulary});
-    for (size_t layer = 0; layer < config.layers.size(); ++layer) {
-        const auto at = static_cast<int>(layer);
-        const std::string block = config.hasEncoder() ? blockName(at, "decoder") : blockName(at);
-        structure.sites.push_back(siteOf(config.layers[layer], block, at, stream));
-        if (!config.hasEncoder()) continue;
-        Site& cross = structure.sites.emplace_back(siteOf(config.crossAttention[layer], block, at, stream));
-        cross.name = block + ".cross_attn";
-        cross.keyStream = 0;
-    }
-    return structure;
-}
+namespace {
 
-ModelStructure structureOf(const VisionConfig& config) {
+ModelStructure structureOfPatches(const ModelSpec& config) {
     ModelStructure structure;
     for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
-        const int64_t tokens = config.tokensOf(layer), width = config.widthOf(layer);
+        const int64_t tokens = config.patches.tokensOf(layer), width = config.widthOf(layer);
         const bool begins = structure.streams.empty() || structure.axes.back().length != tokens ||
                             structure.streams.back().width != width;
         if (begins) {
@@ -159,6 +128,40 @@ ModelStructure structureOf(const VisionConfig& config) {
         structure.readouts.push_back({.kind = Readout::Kind::Class,
                                       .stream = static_cast<int>(structure.streams.size()) - 1,
                                       .choices = config.classes});
+    return structure;
+}
+
+/// Adds a stream of tokens with its sites. @param stack "encoder" or "decoder" of a model with both, else "blocks"
+void addTokens(ModelStructure& structure, const StreamSpec& stream, const char* name, const char* stack,
+               int64_t length) {
+    const auto index = static_cast<int>(structure.streams.size());
+    structure.axes.push_back({.kind = AxisKind::Tokens, .length = length});
+    structure.streams.push_back({.name = name, .axis = index, .width = stream.modelWidth});
+    for (size_t layer = 0; layer < stream.layers.size(); ++layer) {
+        const auto at = static_cast<int>(layer);
+        const std::string block = blockName(at, stack);
+        structure.sites.push_back(siteOf(stream.layers[layer], block, at, index));
+        if (stream.crossAttention.empty()) continue;
+        Site& cross = structure.sites.emplace_back(siteOf(stream.crossAttention[layer], block, at, index));
+        cross.name = block + ".cross_attn";
+        cross.keyStream = index - 1;
+    }
+}
+
+} // namespace
+
+ModelStructure structureOf(const ModelSpec& config, int64_t length) {
+    if (config.axis == AxisKind::Patches) return structureOfPatches(config);
+    ModelStructure structure;
+    if (config.encoder)
+        addTokens(structure, *config.encoder, "encoder", "encoder", std::min(length, config.encoder->context));
+    addTokens(structure, config, isEncoder(config) ? "encoder" : "decoder", config.encoder ? "decoder" : "blocks",
+              length);
+    if (predictsTokens(config.readout))
+        structure.readouts.push_back(
+            {.kind = config.readout == TextReadout::MaskedToken ? Readout::Kind::MaskedToken : Readout::Kind::NextToken,
+             .stream = static_cast<int>(structure.streams.size()) - 1,
+             .choices = config.tokens.vocabulary});
     return structure;
 }
 

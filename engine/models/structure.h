@@ -8,8 +8,7 @@
 
 namespace attn {
 
-struct DecoderConfig;
-struct VisionConfig;
+struct ModelSpec;
 
 /// The data in the rows of an axis, which decides how a view names and draws them.
 enum class AxisKind : uint8_t {
@@ -89,8 +88,7 @@ struct ModelStructure {
     bool operator==(const ModelStructure&) const = default;
 };
 
-/// @param length largest number of tokens that will run
-ModelStructure structureOf(const DecoderConfig& config, int64_t length);
-ModelStructure structureOf(const VisionConfig& config);
+/// @param length largest number of tokens of a text that will run
+ModelStructure structureOf(const ModelSpec& config, int64_t length = 0);
 
 } // namespace attn

@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/vision_family.h"
@@ -29,18 +30,17 @@ std::vector<int64_t> wholeNumbers(const ConfigReader& read, const char* field) {
 struct Place {
     int64_t stage = 0, block = 0;
 };
-Place placeOf(const VisionConfig& config, int64_t layer) {
-    const int64_t stage = config.mergesUpTo(layer);
-    return {stage, stage == 0 ? layer : layer - config.merges[static_cast<size_t>(stage - 1)]};
+Place placeOf(const ModelSpec& config, int64_t layer) {
+    const int64_t stage = config.patches.mergesUpTo(layer);
+    return {stage, stage == 0 ? layer : layer - config.patches.merges[static_cast<size_t>(stage - 1)]};
 }
 std::string blockName(const Place& at) { return fmt::format("encoder.layers.{}.blocks.{}.", at.stage, at.block); }
 
 /// The window size of a layer, from its bias table, which has (2 side - 1)^2 rows. @throws Error naming the table
-int64_t windowSide(const VisionFolder& folder, const Place& at, int64_t fallback) {
-    const std::string table =
-        folder.names.resolve(kBody, blockName(at) + "attention.self.relative_position_bias_table");
-    if (!folder.names.contains(table)) return fallback; // reported with other missing tensors
-    const int64_t rows = folder.rowsOf(table);
+int64_t windowSide(const TensorNames& names, const Place& at, int64_t fallback) {
+    const std::string table = names.resolve(kBody, blockName(at) + "attention.self.relative_position_bias_table");
+    if (!names.contains(table)) return fallback; // reported with other missing tensors
+    const int64_t rows = names.rowsOf(table);
     const auto side = static_cast<int64_t>(std::lround((std::sqrt(static_cast<double>(rows)) + 1) / 2));
     if (side < 1 || (2 * side - 1) * (2 * side - 1) != rows)
         throw Error({.what = fmt::format("has {} rows, which is not the square of an odd number", rows),
@@ -49,8 +49,7 @@ int64_t windowSide(const VisionFolder& folder, const Place& at, int64_t fallback
     return side;
 }
 
-VisionConfig config(const VisionFolder& folder) {
-    const ConfigReader read = folder.config();
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const std::vector<int64_t> depths = wholeNumbers(read, "depths"), heads = wholeNumbers(read, "num_heads");
     if (heads.size() != depths.size())
         read.fail("num_heads", fmt::format("has {} stages, but depths has {}", heads.size(), depths.size()));
@@ -59,36 +58,36 @@ VisionConfig config(const VisionFolder& folder) {
     const double ratio = read.number("mlp_ratio", 4);
     if (!(ratio > 0 && ratio <= 64)) read.fail("mlp_ratio", "leaves no room for a feed-forward layer");
     const int64_t width = read.size("embed_dim", 96), window = read.size("window_size", 7);
-    VisionConfig config{.image = image,
-                        .patch = patch.height,
-                        .channels = channelsField(read),
-                        .modelWidth = width,
-                        .clsToken = false,
-                        .positions = read.flag("use_absolute_embeddings", false) ? VisionPositions::Learned
-                                                                                 : VisionPositions::None,
-                        .normEpsilon = read.number("layer_norm_eps", 1e-5),
-                        .embedNorm = true,
-                        .feedForward = {.width = static_cast<int64_t>(static_cast<double>(width) * ratio),
-                                        .activation = read.activation("hidden_act", "gelu")},
-                        .pooling = VisionPooling::Mean};
+    ModelSpec config = pictureSpec();
+    config.patches.image = image;
+    config.patches.patch = patch.height;
+    config.patches.channels = channelsField(read);
+    config.modelWidth = width;
+    config.patches.clsToken = false;
+    config.positions = read.flag("use_absolute_embeddings", false) ? Positions::Learned : Positions::None;
+    config.normEpsilon = read.number("layer_norm_eps", 1e-5);
+    config.embeddingNorm = true;
+    config.feedForward = {.width = static_cast<int64_t>(static_cast<double>(width) * ratio),
+                          .activation = read.activation("hidden_act", "gelu")};
+    config.pooling = PatchPooling::Mean;
     for (size_t stage = 0; stage < depths.size(); ++stage) {
-        if (stage > 0) config.merges.push_back(static_cast<int64_t>(config.layers.size()));
+        if (stage > 0) config.patches.merges.push_back(static_cast<int64_t>(config.layers.size()));
         for (int64_t block = 0; block < depths[stage]; ++block) {
             const auto layers =
                 visionLayers(read, "num_heads", width << stage, heads[stage], 1, read.flag("qkv_bias", true));
             LayerAttention& layer = config.layers.emplace_back(layers.front());
-            const int64_t side = windowSide(folder, {static_cast<int64_t>(stage), block}, window);
+            const int64_t side = windowSide(names, {static_cast<int64_t>(stage), block}, window);
             const auto number = [](int64_t value) { return static_cast<double>(value); };
             layer.spec.set(Slot::Position, "grid_bias",
                            std::array{number(side), number(side), number(std::max<int64_t>(side - 1, 1))});
-            config.windows.push_back({.size = side, .shift = block % 2 == 0 ? 0 : side / 2});
+            config.patches.windows.push_back({.size = side, .shift = block % 2 == 0 ? 0 : side / 2});
         }
     }
-    if (folder.names.contains("classifier.weight")) config.classes = folder.rowsOf("classifier.weight");
+    if (names.contains("classifier.weight")) config.classes = names.rowsOf("classifier.weight");
     return config;
 }
 
-WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     static const NameTable kGlobal{{"embed.E", "embeddings.patch_embeddings.projection"},
                                    {"embed.ln", "embeddings.norm"},
                                    {"pos_embed.W_pos", "embeddings.position_embeddings"},
@@ -114,12 +113,13 @@ WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, co
 
 } // namespace
 
-const VisionFamily kSwin{.id = "swin",
-                         .title = "Swin Transformer",
-                         .modelTypes = {"swin"},
-                         .config = config,
-                         .recipe = recipe,
-                         .leftovers = {"*relative_position_index", "*attn_mask", "*mask_token"},
-                         .spareFields = {"hidden_size", "num_layers"}};
+const ModelFamily kSwin{.id = "swin",
+                        .title = "Swin Transformer",
+                        .axis = AxisKind::Patches,
+                        .modelTypes = {"swin"},
+                        .config = config,
+                        .recipe = recipe,
+                        .leftovers = {"*relative_position_index", "*attn_mask", "*mask_token"},
+                        .spareFields = {"hidden_size", "num_layers"}};
 
 } // namespace attn

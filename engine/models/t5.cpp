@@ -54,32 +54,31 @@ std::vector<LayerAttention> layersOf(const ConfigReader& read, int64_t count, co
     return std::vector<LayerAttention>(static_cast<size_t>(count), attention);
 }
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("d_model"), layers = read.size("num_layers");
     const bool isTied = kTie.inForce(read, names);
-    DecoderConfig encoder{.vocabulary = read.size("vocab_size"),
-                          .modelWidth = width,
-                          .context = read.size("n_positions", 512),
-                          .norm = &kRmsNormPart,
-                          .normEpsilon = read.number("layer_norm_epsilon", 1e-6),
-                          .readout = TextReadout::None,
-                          .feedForward = feedForwardOf(read),
-                          .layers = layersOf(read, layers, {}, true),
-                          .sharesPositions = true};
-    DecoderConfig decoder = encoder;
+    ModelSpec decoder;
+    decoder.tokens.vocabulary = read.size("vocab_size");
+    decoder.modelWidth = width;
+    decoder.context = read.size("n_positions", 512);
+    decoder.norm = &kRmsNormPart;
+    decoder.normEpsilon = read.number("layer_norm_epsilon", 1e-6);
+    decoder.feedForward = feedForwardOf(read);
+    decoder.layers = layersOf(read, layers, {}, true);
+    decoder.sharesPositions = true;
+    StreamSpec encoder = decoder.stream();
     const int64_t decoderLayers = read.size("num_decoder_layers", layers);
-    decoder.readout = TextReadout::NextToken;
     decoder.tiedEmbedding = isTied;
     const bool isScaled = read.flag("scale_decoder_outputs", isTied);
     decoder.readoutScale = isScaled ? 1 / std::sqrt(static_cast<double>(width)) : 1;
     decoder.layers = layersOf(read, decoderLayers, MaskExpression::causal(), true);
     decoder.crossAttention = layersOf(read, decoderLayers, {}, false);
-    decoder.startToken = read.token("decoder_start_token_id", 0, decoder.vocabulary);
-    decoder.encoder.push_back(std::move(encoder));
+    decoder.startToken = read.token("decoder_start_token_id", 0, decoder.tokens.vocabulary);
+    decoder.encoder = std::move(encoder);
     return decoder;
 }
 
-std::string tensorOf(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+std::string tensorOf(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     if (parameter == "embed.W_E") {
         for (const std::string_view name : kEmbeddings)
             if (names.contains(name)) return std::string(name);
@@ -115,7 +114,7 @@ std::string tensorOf(const DecoderConfig& config, const std::string& parameter, 
     return lookUp({}, parameter);
 }
 
-WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     return {.source = tensorOf(config, parameter, names)};
 }
 
@@ -141,19 +140,19 @@ const TrainableFamily kTrainsT5{.id = "t5",
                                     cross.queryKeyValueBias = cross.outputBias = false;
                                     LayerAttention self = cross;
                                     if (a.positions != "none") self.spec.put(Slot::Position, "t5", {32, 128});
-                                    DecoderConfig decoder{
-                                        .family = a.family,
-                                        .vocabulary = vocabulary,
-                                        .modelWidth = a.width,
-                                        .context = context,
-                                        .norm = &kRmsNormPart,
-                                        .normEpsilon = 1e-6,
-                                        .tiedEmbedding = false, // as in version 1.1
-                                        .feedForward = {.width = a.feedForward != 0 ? a.feedForward : 4 * a.width,
-                                                        .activation = Activation::GeluTanh,
-                                                        .gated = true,
-                                                        .bias = false},
-                                        .sharesPositions = true};
+                                    ModelSpec decoder;
+                                    decoder.family = a.family;
+                                    decoder.tokens.vocabulary = vocabulary;
+                                    decoder.modelWidth = a.width;
+                                    decoder.context = context;
+                                    decoder.norm = &kRmsNormPart;
+                                    decoder.normEpsilon = 1e-6;
+                                    decoder.tiedEmbedding = false; // as in version 1.1
+                                    decoder.feedForward = {.width = a.feedForward != 0 ? a.feedForward : 4 * a.width,
+                                                           .activation = Activation::GeluTanh,
+                                                           .gated = true,
+                                                           .bias = false};
+                                    decoder.sharesPositions = true;
                                     return withEncoder(std::move(decoder), std::move(self), cross, a.layers);
                                 }};
 

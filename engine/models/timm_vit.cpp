@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/timm_architectures.h"
@@ -18,8 +19,8 @@
 namespace attn {
 namespace {
 
-bool recognises(const VisionFolder& folder) {
-    return folder.names.contains("patch_embed.proj.weight") && folder.names.contains("blocks.0.attn.qkv.weight");
+bool recognises(const TensorNames& names) {
+    return names.contains("patch_embed.proj.weight") && names.contains("blocks.0.attn.qkv.weight");
 }
 
 bool isSquare(int64_t count) {
@@ -28,14 +29,14 @@ bool isSquare(int64_t count) {
 }
 
 /// Refuses tensors of variants that this program does not support.
-void refuseVariations(const VisionFolder& folder) {
-    for (const std::string& name : folder.weights.names())
+void refuseVariations(const TensorNames& names) {
+    for (const std::string& name : names.weights().names())
         for (const char* part :
              {"q_norm", "norm_pre", "attn_pool", "rel_pos", "relative_position", "attn.norm", "mlp.norm", "attn.q_bias",
               "gamma_1", "attn.lambda", "attn.sub_norm", "patch_embed.norm", "patch_embed.backbone", "mlp.fc1_g"})
             if (name.find(part) != std::string::npos)
                 throw Error({.what = fmt::format("tensor \"{}\" belongs to a variant that is not supported", name),
-                             .where = folder.weights.fileOf(name).string(),
+                             .where = names.weights().fileOf(name).string(),
                              .hint = "choose a plain timm vit, deit or dinov2"});
 }
 
@@ -99,7 +100,7 @@ const Part* normOf(const ConfigReader& args, const TimmArchitecture& architectur
 
 /// Checks the arguments against the tensors, and refuses those that ask for another computation.
 /// @param hidden rows of the first matrix of the MLP
-void checkArguments(const ConfigReader& args, const VisionConfig& config, int64_t hidden, bool hasQkvBias,
+void checkArguments(const ConfigReader& args, const ModelSpec& config, int64_t hidden, bool hasQkvBias,
                     std::vector<std::string>& remarks) {
     const auto differs = [&](const char* field, const auto& asked, const auto& found) {
         if (asked != found)
@@ -115,19 +116,20 @@ void checkArguments(const ConfigReader& args, const VisionConfig& config, int64_
     };
     count("embed_dim", config.modelWidth);
     count("depth", config.lastLayer() + 1);
-    count("patch_size", config.patch);
-    count("in_chans", config.channels);
-    count("reg_tokens", config.registers);
+    count("patch_size", config.patches.patch);
+    count("in_chans", config.patches.channels);
+    count("reg_tokens", config.patches.registers);
     if (args.has("mlp_ratio"))
         differs("mlp_ratio", static_cast<int64_t>(static_cast<double>(config.modelWidth) * args.number("mlp_ratio", 4)),
                 hidden);
     if (args.has("init_values"))
         differs("init_values", args.number("init_values", 0) != 0, config.residual == &kLayerScaleResidual);
-    flag("class_token", config.clsToken);
+    flag("class_token", config.patches.clsToken);
     flag("qkv_bias", hasQkvBias);
     flag("proj_bias", config.feedForward.bias);
     flag("fc_norm", config.normAfterPooling);
-    if (config.positioned() + config.registers > 0) flag("no_embed_class", !config.prefixPositions);
+    if (config.patches.positioned() + config.patches.registers > 0)
+        flag("no_embed_class", !config.patches.prefixPositions);
     for (const char* field : {"pre_norm", "qk_norm", "scale_attn_norm", "scale_mlp_norm", "pool_include_prefix",
                               "dynamic_img_pad", "scale_norm"})
         if (args.flag(field, false))
@@ -194,11 +196,12 @@ void checkArguments(const ConfigReader& args, const VisionConfig& config, int64_
 
 /// Sets the grid of the table of positions, and which tokens have rows in it.
 /// @param rows of the table
-void readPositions(const VisionFolder& folder, const ConfigReader& args, const TimmArchitecture& architecture,
-                   int64_t rows, VisionConfig& config) {
-    const int64_t prefix = config.prefix();
-    const std::optional<ImageSize> asked = timmImageSize(folder.config());
-    const ImageSize grid = asked ? ImageSize{asked->height / config.patch, asked->width / config.patch} : ImageSize{};
+void readPositions(const ConfigReader& read, const TensorNames& names, const ConfigReader& args,
+                   const TimmArchitecture& architecture, int64_t rows, ModelSpec& config) {
+    const int64_t prefix = config.patches.prefix();
+    const std::optional<ImageSize> asked = timmImageSize(read);
+    const ImageSize grid =
+        asked ? ImageSize{asked->height / config.patches.patch, asked->width / config.patches.patch} : ImageSize{};
     bool hasPrefix = architecture.hasPrefixPositions;
     if (args.has("no_embed_class"))
         hasPrefix = !args.flag("no_embed_class", false);
@@ -206,91 +209,94 @@ void readPositions(const VisionFolder& folder, const ConfigReader& args, const T
         hasPrefix = rows != grid.area();
     else if (!isSquare(rows - (hasPrefix ? prefix : 0)) && isSquare(rows - (hasPrefix ? 0 : prefix)))
         hasPrefix = !hasPrefix;
-    config.prefixPositions = hasPrefix && prefix > 0;
-    config.registerPositions = config.prefixPositions && config.registers > 0;
+    config.patches.prefixPositions = hasPrefix && prefix > 0;
+    config.patches.registerPositions = config.patches.prefixPositions && config.patches.registers > 0;
     const int64_t patches = rows - (hasPrefix ? prefix : 0);
     if (grid.area() > 0 && patches == grid.area()) {
-        config.image = {grid.height * config.patch, grid.width * config.patch};
+        config.patches.image = {grid.height * config.patches.patch, grid.width * config.patches.patch};
         return;
     }
     if (patches < 1 || !isSquare(patches))
         throw Error({.what = fmt::format("tensor \"pos_embed\" has {} positions: {} for patches, which is not a square "
                                          "number, and {} for the tokens before them",
                                          rows, patches, rows - patches),
-                     .where = folder.weights.fileOf("pos_embed").string(),
+                     .where = names.weights().fileOf("pos_embed").string(),
                      .hint = "set pretrained_cfg.input_size in config.json to the image size, and no_embed_class in "
                              "model_args if the tokens before the patches have no positions"});
     const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(patches))));
-    config.image = {side * config.patch, side * config.patch};
+    config.patches.image = {side * config.patches.patch, side * config.patches.patch};
 }
 
 /// @param usual of the architecture
-VisionPooling poolingOf(const ConfigReader& read, const ConfigReader& args, const std::string& usual,
-                        VisionConfig& config) {
+PatchPooling poolingOf(const ConfigReader& read, const ConfigReader& args, const std::string& usual,
+                       ModelSpec& config) {
     std::string pool = args.text("global_pool", read.text("global_pool", usual));
     if (pool.empty() && config.classes > 0)
         read.fail("global_pool", "is \"\", so the classifier reads no single token", "supported: token, avg");
-    if (pool.empty()) pool = config.clsToken ? "token" : "avg";
+    if (pool.empty()) pool = config.patches.clsToken ? "token" : "avg";
     if (pool != "avg" && pool != "token")
         read.fail("global_pool", fmt::format("is \"{}\"", pool), "supported: token, avg");
-    if (pool == "token" && !config.clsToken) {
+    if (pool == "token" && !config.patches.clsToken) {
         if (args.has("global_pool"))
             args.fail("global_pool", "is \"token\", but the model has no class token", "write avg");
         config.remarks.emplace_back("config.json: \"global_pool\" is \"token\", but the model has no class token; the "
                                     "classifier reads the mean of the patches");
         pool = "avg";
     }
-    return pool == "avg" ? VisionPooling::Mean : VisionPooling::Cls;
+    return pool == "avg" ? PatchPooling::Mean : PatchPooling::Cls;
 }
 
-VisionConfig config(const VisionFolder& folder) {
-    const ConfigReader read = folder.config(), args = argumentsOf(read);
-    refuseVariations(folder);
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
+    const ConfigReader args = argumentsOf(read);
+    refuseVariations(names);
     const auto shapeOf = [&](const std::string& name, size_t rank) {
-        const StoredTensor& tensor = folder.weights.tensor(name);
+        const StoredTensor& tensor = names.weights().tensor(name);
         if (tensor.shape.size() != rank || std::ranges::find(tensor.shape, 0) != tensor.shape.end())
             throw Error({.what = fmt::format("tensor \"{}\" is {} but should have {} axes", name,
                                              Shape(tensor.shape).text(), rank),
-                         .where = folder.weights.fileOf(name).string(),
+                         .where = names.weights().fileOf(name).string(),
                          .hint = "check that the file is a timm model"});
         return tensor.shape;
     };
     const auto patches = shapeOf("patch_embed.proj.weight", 4), positions = shapeOf("pos_embed", 3);
     const auto inner = shapeOf("blocks.0.mlp.fc1.weight", 2), outer = shapeOf("blocks.0.mlp.fc2.weight", 2);
-    VisionConfig config{.patch = patches[2], .channels = patches[1], .modelWidth = patches[0]};
-    if (patches[2] != patches[3] || (config.channels != 1 && config.channels != 3))
+    ModelSpec config = pictureSpec();
+    config.patches.patch = patches[2];
+    config.patches.channels = patches[1];
+    config.modelWidth = patches[0];
+    if (patches[2] != patches[3] || (config.patches.channels != 1 && config.patches.channels != 3))
         throw Error(
             {.what = fmt::format("tensor \"patch_embed.proj.weight\" reads patches of {} x {} pixels and {} channels",
-                                 patches[3], patches[2], config.channels),
-             .where = folder.weights.fileOf("patch_embed.proj.weight").string(),
+                                 patches[3], patches[2], config.patches.channels),
+             .where = names.weights().fileOf("patch_embed.proj.weight").string(),
              .hint = "choose a model with square patches of 3 channels (colour) or 1 (grey)"});
     const TimmArchitecture architecture = architectureOf(read, args, config.modelWidth, config.remarks);
-    config.clsToken = folder.names.contains("cls_token");
-    config.distillationToken = folder.names.contains("dist_token");
-    if (folder.names.contains("reg_token")) config.registers = shapeOf("reg_token", 3)[1];
-    readPositions(folder, args, architecture, positions[1], config);
+    config.patches.clsToken = names.contains("cls_token");
+    config.patches.distillationToken = names.contains("dist_token");
+    if (names.contains("reg_token")) config.patches.registers = shapeOf("reg_token", 3)[1];
+    readPositions(read, names, args, architecture, positions[1], config);
     config.norm = normOf(args, architecture);
-    if (folder.names.contains("blocks.0.ls1.gamma")) config.residual = &kLayerScaleResidual;
+    if (names.contains("blocks.0.ls1.gamma")) config.residual = &kLayerScaleResidual;
     config.feedForward = {.width = outer[1],
                           .activation = activationOf(args, architecture),
                           .gated = inner[0] == 2 * outer[1],
-                          .bias = folder.names.contains("blocks.0.mlp.fc1.bias")};
-    if (folder.names.contains("head.weight")) config.classes = folder.rowsOf("head.weight");
-    config.distillationHead = config.distillationToken && folder.names.contains("head_dist.weight");
-    config.normAfterPooling = folder.names.contains("fc_norm.weight");
+                          .bias = names.contains("blocks.0.mlp.fc1.bias")};
+    if (names.contains("head.weight")) config.classes = names.rowsOf("head.weight");
+    config.distillationHead = config.patches.distillationToken && names.contains("head_dist.weight");
+    config.normAfterPooling = names.contains("fc_norm.weight");
     // vit_intern300m has no final norm.
     config.finalNorm = args.flag("final_norm", !read.text("architecture", "").starts_with("vit_intern300m_"));
     config.pooling = poolingOf(read, args, architecture.pool, config);
     int64_t layers = 0;
-    while (folder.names.contains(fmt::format("blocks.{}.attn.qkv.weight", layers))) ++layers;
-    const bool hasQkvBias = folder.names.contains("blocks.0.attn.qkv.bias");
+    while (names.contains(fmt::format("blocks.{}.attn.qkv.weight", layers))) ++layers;
+    const bool hasQkvBias = names.contains("blocks.0.attn.qkv.bias");
     config.layers = visionLayers(read, "num_heads", config.modelWidth, architecture.heads, layers, hasQkvBias);
-    for (LayerAttention& layer : config.layers) layer.outputBias = folder.names.contains("blocks.0.attn.proj.bias");
+    for (LayerAttention& layer : config.layers) layer.outputBias = names.contains("blocks.0.attn.proj.bias");
     checkArguments(args, config, inner[0], hasQkvBias, config.remarks);
     return config;
 }
 
-WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     const FamilyNames all{.prefix = "",
                           .global = {{"embed.E", "patch_embed.proj"},
                                      {"embed.cls", "cls_token"},
@@ -326,12 +332,13 @@ WeightRecipe recipe(const VisionConfig& config, const std::string& parameter, co
 
 } // namespace
 
-const VisionFamily kTimmVit{.id = "timm_vit",
-                            .title = "Vision Transformer of timm",
-                            .modelTypes = {},
-                            .recognises = recognises,
-                            .config = config,
-                            .recipe = recipe,
-                            .positionFilter = GridFilter::AntialiasedBicubic};
+const ModelFamily kTimmVit{.id = "timm_vit",
+                           .title = "Vision Transformer of timm",
+                           .axis = AxisKind::Patches,
+                           .modelTypes = {},
+                           .recognises = recognises,
+                           .config = config,
+                           .recipe = recipe,
+                           .positionFilter = GridFilter::AntialiasedBicubic};
 
 } // namespace attn

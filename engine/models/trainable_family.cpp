@@ -41,16 +41,14 @@ FeedForwardSpec feedForwardOf(const Architecture& a) {
     return {.width = a.attentionOnly ? 0 : a.feedForward != 0 ? a.feedForward : 4 * a.width, .activation = *activation};
 }
 
-DecoderConfig withEncoder(DecoderConfig decoder, LayerAttention self, const LayerAttention& cross, int64_t layers) {
+ModelSpec withEncoder(ModelSpec decoder, LayerAttention self, const LayerAttention& cross, int64_t layers) {
     const auto count = static_cast<size_t>(layers);
-    DecoderConfig encoder = decoder;
-    encoder.readout = TextReadout::None;
-    encoder.unembedBias = false;
+    StreamSpec encoder = decoder.stream();
     encoder.layers.assign(count, self);
     self.spec.mask = MaskExpression::causal();
     decoder.layers.assign(count, self);
     decoder.crossAttention.assign(count, cross);
-    decoder.encoder.push_back(std::move(encoder));
+    decoder.encoder = std::move(encoder);
     return decoder;
 }
 

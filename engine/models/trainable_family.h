@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/models/architecture.h"
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 
 #include <optional>
 #include <span>
@@ -23,7 +23,8 @@ struct TrainableFamily {
     std::string_view id;                                       ///< Architecture::family
     std::string_view title;                                    ///< with the properties that distinguish it
     std::vector<TextReadout> readouts{TextReadout::NextToken}; ///< that its models can learn; ignored for pictures
-    bool readsPictures = false, hasSource = false;
+    AxisKind axis = AxisKind::Tokens;                          ///< of what its models read
+    bool hasSource = false;
     bool permutes = false;   ///< learns tokens in an order of their own
     bool looksAhead = false; ///< its rows see later rows
     bool composes = true;    ///< its files can hold Architecture::attention
@@ -34,7 +35,7 @@ struct TrainableFamily {
     std::optional<ArchitectureProblem> (*check)(const Architecture& architecture) = nullptr;
     /// Describes a model with the family's own attention. Null for pictures.
     /// @param context largest number of positions
-    DecoderConfig (*describe)(const Architecture& architecture, int64_t vocabulary, int64_t context) = nullptr;
+    ModelSpec (*describe)(const Architecture& architecture, int64_t vocabulary, int64_t context) = nullptr;
 };
 
 /// In the order in which a task that several families can learn offers them.
@@ -50,7 +51,7 @@ LayerAttention attentionOfLayers(const Architecture& architecture, MaskExpressio
 FeedForwardSpec feedForwardOf(const Architecture& architecture);
 /// Gives a decoder its layers, and an encoder of the same size.
 /// @param self,cross the attention of every layer within a stream and to the encoder, both without a mask
-DecoderConfig withEncoder(DecoderConfig decoder, LayerAttention self, const LayerAttention& cross, int64_t layers);
+ModelSpec withEncoder(ModelSpec decoder, LayerAttention self, const LayerAttention& cross, int64_t layers);
 
 extern const TrainableFamily kTrainsGpt2, kTrainsLlama, kTrainsBert, kTrainsXlnet, kTrainsT5, kTrainsBart,
     kTrainsMarian, kTrainsVit;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/attention/position/dependency_tree.h"
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// Writes the trees of texts into the inputs of a graph of buildDecoder(), if it reads them.
+/// Writes the trees of texts into the inputs of a graph of buildModel(), if it reads them.
 /// @param executor with hasInput(), inputIntegers() and plan()  @param first of its tokens in each text
 /// @param trees one for each sequence of the graph
 template <class Executor> void writeTrees(Executor& executor, int64_t first, std::span<const DependencyTree> trees) {

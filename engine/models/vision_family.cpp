@@ -2,12 +2,12 @@
 
 #include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
+#include "engine/models/families.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace attn {
 namespace {
@@ -17,26 +17,6 @@ constexpr int64_t kMostPixels = 8192;
 constexpr int64_t kMostTokens = 1 << 16;
 
 } // namespace
-
-int64_t VisionFolder::rowsOf(const std::string& tensor) const {
-    const std::vector<int64_t>& shape = weights.tensor(tensor).shape;
-    return shape.empty() ? 1 : shape.front();
-}
-
-std::span<const VisionFamily* const> visionCatalogue() {
-    static constexpr std::array kFamilies{&kVit,  &kDeit,    &kDinov2,     &kDinov2WithRegisters,
-                                          &kSwin, &kTimmVit, &kComposedVit};
-    return kFamilies;
-}
-
-const VisionFamily* visionFamilyOf(const VisionFolder& folder) {
-    const auto type = folder.config().optionalText("model_type");
-    for (const VisionFamily* family : visionCatalogue())
-        if (type ? std::ranges::find(family->modelTypes, *type) != family->modelTypes.end()
-                 : family->recognises && family->recognises(folder))
-            return family;
-    return nullptr;
-}
 
 ImageSize sizeField(const ConfigReader& read, const char* field, int64_t fallback) {
     const nlohmann::json* value = read.value(field);
@@ -73,11 +53,20 @@ LayerAttention visionLayer(int64_t width, int64_t heads, std::optional<Attention
     return {.spec = std::move(*spec), .headWidth = width / heads, .queryKeyValueBias = true, .outputBias = true};
 }
 
-bool hasPlainAttention(const VisionConfig& config) {
+bool hasPlainAttention(const ModelSpec& config) {
     return std::ranges::all_of(config.layers, [](const LayerAttention& layer) {
         const int64_t heads = layer.heads().heads;
         return layer.spec == plainAttention({heads, heads}, {});
     });
+}
+
+const ModelFamily& writtenFamily(const ModelSpec& config) {
+    const bool isPlain = hasPlainAttention(config) && config.pooling == PatchPooling::Cls &&
+                         config.patches == PatchEmbedding{.image = config.patches.image,
+                                                          .patch = config.patches.patch,
+                                                          .channels = config.patches.channels} &&
+                         config.positions == Positions::Learned;
+    return isPlain ? kVit : kComposedVit;
 }
 
 void requireSquarePatches(const ConfigReader& read, const ImageSize& image, const ImageSize& patch) {
@@ -100,26 +89,28 @@ int64_t channelsField(const ConfigReader& read) {
     return channels;
 }
 
-VisionConfig visionConfigOf(const ConfigReader& read) {
+ModelSpec visionConfigOf(const ConfigReader& read) {
     const ImageSize image = sizeField(read, "image_size", 224), patch = sizeField(read, "patch_size", 16);
     requireSquarePatches(read, image, patch);
     const int64_t width = read.size("hidden_size", 768);
-    return {.image = image,
-            .patch = patch.height,
-            .channels = channelsField(read),
-            .modelWidth = width,
-            .normEpsilon = read.number("layer_norm_eps", 1e-12),
-            .feedForward = {.activation = read.activation("hidden_act", "gelu")},
-            .layers = visionLayers(read, "num_attention_heads", width, read.size("num_attention_heads", 12),
-                                   read.size("num_hidden_layers", 12), read.flag("qkv_bias", true))};
+    ModelSpec config = pictureSpec();
+    config.patches.image = image;
+    config.patches.patch = patch.height;
+    config.patches.channels = channelsField(read);
+    config.modelWidth = width;
+    config.normEpsilon = read.number("layer_norm_eps", 1e-12);
+    config.feedForward = {.activation = read.activation("hidden_act", "gelu")};
+    config.layers = visionLayers(read, "num_attention_heads", width, read.size("num_attention_heads", 12),
+                                 read.size("num_hidden_layers", 12), read.flag("qkv_bias", true));
+    return config;
 }
 
-nlohmann::json visionConfigJson(const VisionConfig& config) {
+nlohmann::json visionConfigJson(const ModelSpec& config) {
     const LayerAttention& layer = *std::ranges::max_element(
         config.layers, {}, [](const LayerAttention& of) { return mixesStream(of.spec) ? 0 : 1; });
-    return {{"image_size", {config.image.height, config.image.width}},
-            {"patch_size", config.patch},
-            {"num_channels", config.channels},
+    return {{"image_size", {config.patches.image.height, config.patches.image.width}},
+            {"patch_size", config.patches.patch},
+            {"num_channels", config.patches.channels},
             {"hidden_size", config.modelWidth},
             {"intermediate_size", config.feedForward.width},
             {"hidden_act", activationName(config.feedForward.activation)},

@@ -78,15 +78,16 @@ void setGrid(AttentionSpec& spec, const ImageSize& grid, int64_t leading, const 
     });
 }
 
-void placeOnGrid(VisionConfig& config) {
+void placeOnGrid(ModelSpec& config) {
     for (LayerAttention& layer : config.layers)
         forGridParts(layer.spec, [&](const Part& part, std::span<double> values) {
-            *valueOf(part, values, kLeading) = static_cast<double>(config.prefix());
+            *valueOf(part, values, kLeading) = static_cast<double>(config.patches.prefix());
         });
 }
 
-void requireGrid(const DecoderConfig& config) {
-    if (!config.picture) return;
+namespace {
+
+void requireGridOfText(const ModelSpec& config) {
     const WrittenPicture& picture = *config.picture;
     const ImageSize block = blockOf(picture);
     for (const LayerAttention& layer : config.layers) {
@@ -109,14 +110,14 @@ void requireGrid(const DecoderConfig& config) {
     }
 }
 
-void requireGrid(const VisionConfig& config) {
+void requireGridOfPatches(const ModelSpec& config) {
     for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
         const auto at = static_cast<size_t>(layer);
-        if (at < config.windows.size() && config.windows[at].size > 0) continue;
+        if (at < config.patches.windows.size() && config.patches.windows[at].size > 0) continue;
         AttentionSpec spec = config.layers[at].spec;
-        const ImageSize grid = config.gridOf(layer);
+        const ImageSize grid = config.patches.gridOf(layer);
         forGridParts(spec, [&](const Part& part, std::span<double> values) {
-            if (std::ranges::any_of(config.pools, [&](const TokenPool& pool) { return pool.layer <= layer; }))
+            if (std::ranges::any_of(config.patches.pools, [&](const TokenPool& pool) { return pool.layer <= layer; }))
                 throw Error({.what = fmt::format("{} needs a grid, but pooled tokens have none", part.title),
                              .where = "recipe: attention",
                              .hint = "do not pool tokens, or choose another attention"});
@@ -129,6 +130,13 @@ void requireGrid(const VisionConfig& config) {
                                  .hint = fmt::format("write {} = {} for {}", id, extent, part.id)});
         });
     }
+}
+
+} // namespace
+
+void requireGrid(const ModelSpec& config) {
+    if (config.axis == AxisKind::Patches) requireGridOfPatches(config);
+    if (config.picture) requireGridOfText(config);
 }
 
 } // namespace attn

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "engine/models/decoder.h"
-#include "engine/models/vision_config.h"
+#include "engine/models/model_spec.h"
 
 namespace attn {
 
@@ -18,14 +17,10 @@ ImageSize blockOf(const AttentionSpec& spec);
 void setGrid(AttentionSpec& spec, const ImageSize& grid, int64_t leading = 0, const ImageSize& block = {1, 1});
 
 /// Tells the parts of each layer that know a grid how many tokens come before the patches.
-void placeOnGrid(VisionConfig& config);
+void placeOnGrid(ModelSpec& config);
 
-/// Checks that the parts of each layer that know a grid have that of the layer. Windows have grids of their own.
-/// @throws Error naming the part, its grid and the layer's
-void requireGrid(const VisionConfig& config);
-
-/// Checks that parts that know a grid have that of the picture which a model writes, and its order.
-/// @throws Error naming the attention that fits
-void requireGrid(const DecoderConfig& config);
+/// Checks that the parts of each layer that know a grid have that of the layer, or that of the picture which the model
+/// writes, and its order. Windows have grids of their own. @throws Error naming the part and the grid that fits
+void requireGrid(const ModelSpec& config);
 
 } // namespace attn

@@ -1,5 +1,7 @@
 #include "engine/models/vision_layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -16,17 +18,25 @@ int32_t stripOf(int64_t place, int64_t extent, GridWindows windows) {
 
 } // namespace
 
-ImageSize VisionConfig::gridOf(int64_t layer) const {
+ImageSize PatchEmbedding::gridOf(int64_t layer) const {
     ImageSize size = grid();
     for (int64_t merge = mergesUpTo(layer); merge > 0; --merge) size = {(size.height + 1) / 2, (size.width + 1) / 2};
     return size;
 }
 
-int64_t VisionConfig::tokensOf(int64_t layer) const {
+int64_t PatchEmbedding::tokensOf(int64_t layer) const {
     int64_t patches = gridOf(layer).area();
     for (const TokenPool& pool : pools)
         if (pool.layer <= layer) patches = pool.tokens;
     return prefix() + patches;
+}
+
+std::vector<std::string> PatchEmbedding::prefixNames() const {
+    std::vector<std::string> names;
+    if (clsToken) names.emplace_back("CLS");
+    if (distillationToken) names.emplace_back("distillation");
+    for (int64_t i = 1; i <= registers; ++i) names.push_back(fmt::format("register {}", i));
+    return names;
 }
 
 bool WindowLayout::hidesAny() const {
@@ -74,20 +84,20 @@ std::vector<std::array<float, 2>> LayerLayout::centres(int64_t columns) const {
     return places;
 }
 
-std::vector<LayerLayout> layerLayouts(const VisionConfig& config) {
+std::vector<LayerLayout> layerLayouts(const ModelSpec& config) {
     std::vector<LayerLayout> layouts;
-    const ImageSize patches = config.grid();
+    const ImageSize patches = config.patches.grid();
     for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
-        const ImageSize grid = config.gridOf(layer);
-        const int64_t merges = config.mergesUpTo(layer), prefix = config.prefix();
+        const ImageSize grid = config.patches.gridOf(layer);
+        const int64_t merges = config.patches.mergesUpTo(layer), prefix = config.patches.prefix();
         LayerLayout layout{.prefix = prefix, .tokens = prefix + grid.area(), .tokenOf = {}, .windows = {}};
         for (int64_t row = 0; row < patches.height; ++row)
             for (int64_t column = 0; column < patches.width; ++column)
                 layout.tokenOf.push_back(
                     static_cast<int32_t>(prefix + (row >> merges) * grid.width + (column >> merges)));
         const size_t at = static_cast<size_t>(layer);
-        if (at < config.windows.size() && config.windows[at].size > 0)
-            layout.windows = windowLayout(grid, config.windows[at]);
+        if (at < config.patches.windows.size() && config.patches.windows[at].size > 0)
+            layout.windows = windowLayout(grid, config.patches.windows[at]);
         layouts.push_back(std::move(layout));
     }
     return layouts;

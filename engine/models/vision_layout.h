@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/models/vision_config.h"
+#include "engine/models/model_spec.h"
 
 #include <array>
 #include <cstdint>
@@ -68,7 +68,7 @@ template <class Row> void LayerLayout::forRows(Row&& row) const {
 }
 
 /// The layouts of all layers. Pooled layers have the layout before pooling, because pooling depends on the picture.
-std::vector<LayerLayout> layerLayouts(const VisionConfig& config);
+std::vector<LayerLayout> layerLayouts(const ModelSpec& config);
 
 /// A layout after pooling. @param pooledInto [tokens after the prefix] cluster of each token, from 0
 LayerLayout pooledLayout(const LayerLayout& before, const std::vector<int32_t>& pooledInto, int64_t tokens);

@@ -1,3 +1,4 @@
+#include "engine/models/families.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/recipes.h"
 #include "engine/models/trainable_family.h"
@@ -13,29 +14,29 @@
 namespace attn {
 namespace {
 
-VisionConfig common(const VisionFolder& folder) {
-    const ConfigReader read = folder.config();
-    VisionConfig config = visionConfigOf(read);
+ModelSpec common(const ConfigReader& read, const TensorNames& names) {
+    ModelSpec config = visionConfigOf(read);
     config.feedForward.width = read.size("intermediate_size", 4 * config.modelWidth);
     return config;
 }
 
-VisionConfig vitConfig(const VisionFolder& folder) {
-    VisionConfig config = common(folder);
-    if (folder.names.contains("classifier.weight")) config.classes = folder.rowsOf("classifier.weight");
+ModelSpec vitConfig(const ConfigReader& read, const TensorNames& names) {
+    ModelSpec config = common(read, names);
+    if (names.contains("classifier.weight")) config.classes = names.rowsOf("classifier.weight");
     return config;
 }
 
-VisionConfig deitConfig(const VisionFolder& folder) {
-    VisionConfig config = common(folder);
-    config.distillationToken = true;
-    config.distillationHead = folder.names.contains("distillation_classifier.weight");
+ModelSpec deitConfig(const ConfigReader& read, const TensorNames& names) {
+    ModelSpec config = common(read, names);
+    config.patches.distillationToken = true;
+    config.distillationHead = names.contains("distillation_classifier.weight");
     for (const char* head : {"cls_classifier.weight", "classifier.weight"})
-        if (folder.names.contains(head)) config.classes = folder.rowsOf(head);
+        if (names.contains(head)) config.classes = names.rowsOf(head);
     return config;
 }
 
-WeightRecipe recipe(std::string_view prefix, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(std::string_view prefix, const ModelSpec& config, const std::string& parameter,
+                    const TensorNames& names) {
     static const NameTable kHeads{{"head.H", "classifier"}, {"distillation_head.H", "distillation_classifier"}};
     const FamilyNames all{.prefix = prefix,
                           .global = {{"embed.E", "embeddings.patch_embeddings.projection"},
@@ -56,40 +57,47 @@ WeightRecipe recipe(std::string_view prefix, const std::string& parameter, const
         const std::string name = lookUp(kHeads, parameter); // DeiT with two classifiers names the first after its token
         return {.source = names.contains("cls_" + name) ? "cls_" + name : name};
     }
-    return {.source = all.tensorOf(parameter, names), .flattened = splitName(parameter).layer < 0};
+    WeightRecipe result{.source = all.tensorOf(parameter, names), .flattened = splitName(parameter).layer < 0};
+    const PatchEmbedding& patches = config.patches;
+    if (parameter == "embed.W_E") result.extents = {config.modelWidth, patches.channels, patches.patch, patches.patch};
+    return result;
 }
 
 } // namespace
 
-const VisionFamily kVit{.id = "vit",
-                        .title = "Vision Transformer",
-                        .modelTypes = {"vit"},
-                        .config = vitConfig,
-                        .recipe = [](const VisionConfig&, const std::string& parameter,
-                                     const TensorNames& names) { return recipe("vit.", parameter, names); },
-                        .prefix = "vit.",
-                        .describe =
-                            [](const VisionConfig& config) {
-                                nlohmann::json json = visionConfigJson(config);
-                                if (config.image.height == config.image.width) json["image_size"] = config.image.height;
-                                json["model_type"] = "vit";
-                                json["architectures"] = {"ViTForImageClassification"};
-                                return json;
-                            },
-                        .leftovers = {"*pooler.dense.*", "*mask_token"}};
+const ModelFamily kVit{.id = "vit",
+                       .title = "Vision Transformer",
+                       .axis = AxisKind::Patches,
+                       .modelTypes = {"vit"},
+                       .config = vitConfig,
+                       .recipe = [](const ModelSpec& config, const std::string& parameter,
+                                    const TensorNames& names) { return recipe("vit.", config, parameter, names); },
+                       .describe =
+                           [](const ModelSpec& config) {
+                               nlohmann::json json = visionConfigJson(config);
+                               if (config.patches.image.height == config.patches.image.width)
+                                   json["image_size"] = config.patches.image.height;
+                               json["model_type"] = "vit";
+                               json["architectures"] = {"ViTForImageClassification"};
+                               return json;
+                           },
+                       .prefix = "vit.",
+                       .unprefixed = {"classifier"},
+                       .leftovers = {"*pooler.dense.*", "*mask_token"}};
 
-const VisionFamily kDeit{.id = "deit",
-                         .title = "DeiT",
-                         .modelTypes = {"deit"},
-                         .config = deitConfig,
-                         .recipe = [](const VisionConfig&, const std::string& parameter,
-                                      const TensorNames& names) { return recipe("deit.", parameter, names); },
-                         .leftovers = {"*pooler.dense.*", "*mask_token"}};
+const ModelFamily kDeit{.id = "deit",
+                        .title = "DeiT",
+                        .axis = AxisKind::Patches,
+                        .modelTypes = {"deit"},
+                        .config = deitConfig,
+                        .recipe = [](const ModelSpec& config, const std::string& parameter,
+                                     const TensorNames& names) { return recipe("deit.", config, parameter, names); },
+                        .leftovers = {"*pooler.dense.*", "*mask_token"}};
 
 const TrainableFamily kTrainsVit{
     .id = "vit",
     .title = "Vision Transformer: reads patches of a picture",
-    .readsPictures = true,
+    .axis = AxisKind::Patches,
     .looksAhead = true,
     .mayLackBiases = true,
     .positions = {"learned", "sinusoidal", "none"},

@@ -8,14 +8,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace attn {
 
-nlohmann::json describeLlama(const DecoderConfig& config) {
+nlohmann::json describeLlama(const ModelSpec& config) {
     const LayerAttention& attention = config.layers.front();
     return {{"architectures", {"LlamaForCausalLM"}},
             {"model_type", "llama"},
-            {"vocab_size", config.vocabulary},
+            {"vocab_size", config.tokens.vocabulary},
             {"hidden_size", config.modelWidth},
             {"num_attention_heads", attention.heads().heads},
             {"num_key_value_heads", attention.heads().groups},
@@ -32,17 +33,17 @@ nlohmann::json describeLlama(const DecoderConfig& config) {
             {"torch_dtype", "float32"}};
 }
 
-nlohmann::json describeBert(const DecoderConfig& config) {
+nlohmann::json describeBert(const ModelSpec& config) {
     const LayerAttention& attention = config.layers.front();
     return {{"architectures", {predictsTokens(config.readout) ? "BertForMaskedLM" : "BertModel"}},
             {"model_type", "bert"},
-            {"vocab_size", config.vocabulary},
+            {"vocab_size", config.tokens.vocabulary},
             {"hidden_size", config.modelWidth},
             {"num_attention_heads", attention.heads().heads},
             {"num_hidden_layers", config.layers.size()},
             {"intermediate_size", config.feedForward.width},
             {"max_position_embeddings", config.context},
-            {"type_vocab_size", config.tokenTypes},
+            {"type_vocab_size", config.tokens.types},
             {"hidden_act", activationName(config.feedForward.activation)},
             {"layer_norm_eps", config.normEpsilon},
             {"position_embedding_type", "absolute"},
@@ -52,11 +53,11 @@ nlohmann::json describeBert(const DecoderConfig& config) {
             {"torch_dtype", "float32"}};
 }
 
-nlohmann::json describeXlnet(const DecoderConfig& config) {
+nlohmann::json describeXlnet(const ModelSpec& config) {
     const LayerAttention& attention = config.layers.front();
     return {{"architectures", {config.readout == TextReadout::None ? "XLNetModel" : "XLNetLMHeadModel"}},
             {"model_type", "xlnet"},
-            {"vocab_size", config.vocabulary},
+            {"vocab_size", config.tokens.vocabulary},
             {"d_model", config.modelWidth},
             {"n_head", attention.heads().heads},
             {"d_head", attention.headWidth},
@@ -74,18 +75,18 @@ nlohmann::json describeXlnet(const DecoderConfig& config) {
             {"torch_dtype", "float32"}};
 }
 
-nlohmann::json describeT5(const DecoderConfig& config) {
+nlohmann::json describeT5(const ModelSpec& config) {
     const LayerAttention& attention = config.layers.front();
     const FeedForwardSpec& feedForward = config.feedForward;
     nlohmann::json json{
         {"architectures", {"T5ForConditionalGeneration"}},
         {"model_type", "t5"},
         {"is_encoder_decoder", true},
-        {"vocab_size", config.vocabulary},
+        {"vocab_size", config.tokens.vocabulary},
         {"d_model", config.modelWidth},
         {"d_kv", attention.headWidth},
         {"d_ff", feedForward.width},
-        {"num_layers", config.encoder.front().layers.size()},
+        {"num_layers", config.encoder->layers.size()},
         {"num_decoder_layers", config.layers.size()},
         {"num_heads", attention.heads().heads},
         {"n_positions", config.context},
@@ -104,16 +105,16 @@ nlohmann::json describeT5(const DecoderConfig& config) {
     return json;
 }
 
-nlohmann::json describeBart(const DecoderConfig& config) {
+nlohmann::json describeBart(const ModelSpec& config) {
     const bool isMarian = config.family == "marian";
     nlohmann::json json{{"architectures", {isMarian ? "MarianMTModel" : "BartForConditionalGeneration"}},
                         {"model_type", config.family},
                         {"is_encoder_decoder", true},
-                        {"vocab_size", config.vocabulary},
+                        {"vocab_size", config.tokens.vocabulary},
                         {"d_model", config.modelWidth},
                         {"max_position_embeddings", config.context},
                         {"activation_function", activationName(config.feedForward.activation)},
-                        {"scale_embedding", config.embeddingScale != 1},
+                        {"scale_embedding", config.tokens.scale != 1},
                         {"dropout", 0.0},
                         {"attention_dropout", 0.0},
                         {"activation_dropout", 0.0},
@@ -123,7 +124,7 @@ nlohmann::json describeBart(const DecoderConfig& config) {
                         {"tie_word_embeddings", config.tiedEmbedding},
                         {"torch_dtype", "float32"}};
     if (config.finalNorm) json["add_final_layer_norm"] = true;
-    for (const auto& [name, stack] : {std::pair{"encoder", &config.encoder.front()}, std::pair{"decoder", &config}}) {
+    for (const auto& [name, stack] : {std::pair{"encoder", &*config.encoder}, std::pair{"decoder", &config.stream()}}) {
         const std::string field = name;
         json[field + "_layers"] = stack->layers.size();
         json[field + "_attention_heads"] = stack->layers.front().heads().heads;
@@ -171,10 +172,30 @@ std::vector<std::string> labelsIn(const ConfigReader& read) {
     return labels;
 }
 
+/// The names of a picture's classes, from id2label (Hugging Face) or label_names (timm); empty if no class has a name.
+std::vector<std::string> pictureLabelsIn(const nlohmann::json& config, int64_t classes) {
+    std::vector<std::string> labels(static_cast<size_t>(classes));
+    bool any = false;
+    const auto name = [&](size_t index, const nlohmann::json& label) {
+        if (index >= labels.size() || !label.is_string()) return;
+        labels[index] = label.get<std::string>();
+        any = true;
+    };
+    if (const auto ids = config.find("id2label"); ids != config.end() && ids->is_object())
+        for (const auto& [id, label] : ids->items()) {
+            size_t index = labels.size();
+            std::from_chars(id.data(), id.data() + id.size(), index);
+            name(index, label);
+        }
+    if (const auto names = config.find("label_names"); names != config.end() && names->is_array())
+        for (size_t index = 0; index < names->size(); ++index) name(index, (*names)[index]);
+    return any ? labels : std::vector<std::string>();
+}
+
 constexpr const char* kPicture = "written_picture";
 
 /// @throws Error if the model has not enough tokens or positions for the picture
-std::optional<WrittenPicture> writtenPictureIn(const ConfigReader& read, const DecoderConfig& config) {
+std::optional<WrittenPicture> writtenPictureIn(const ConfigReader& read, const ModelSpec& config) {
     if (!read.hasObject(kPicture) || config.readout != TextReadout::NextToken || config.hasEncoder()) return {};
     const ConfigReader own = read.object(kPicture);
     const WrittenPicture picture{.rows = own.size("rows"),
@@ -185,9 +206,9 @@ std::optional<WrittenPicture> writtenPictureIn(const ConfigReader& read, const D
                                  .blockWidth = own.size("block_width", 1)};
     if (picture.channels != 1 && picture.channels != 3) own.fail("channels", "is neither 1 nor 3");
     if (picture.levels < 2 || picture.levels > 256) own.fail("levels", "is not from 2 to 256");
-    if (picture.channels * picture.levels > config.vocabulary)
+    if (picture.channels * picture.levels > config.tokens.vocabulary)
         own.fail("levels", fmt::format("needs {} tokens, but the vocabulary has {}", picture.channels * picture.levels,
-                                       config.vocabulary));
+                                       config.tokens.vocabulary));
     if (picture.rows > config.context || picture.columns > config.context || picture.values() > config.context)
         own.fail("rows", fmt::format("makes a picture that does not fit into the context of {}", config.context));
     if (picture.rows % picture.blockHeight != 0 || picture.columns % picture.blockWidth != 0)
@@ -198,11 +219,16 @@ std::optional<WrittenPicture> writtenPictureIn(const ConfigReader& read, const D
 
 } // namespace
 
-DecoderConfig configIn(const ModelFamily& family, const ConfigReader& read, const TensorNames& names) {
+ModelSpec configIn(const ModelFamily& family, const ConfigReader& read, const TensorNames& names) {
     read.checkTypes();
-    DecoderConfig config = family.config(read, names);
+    ModelSpec config = family.config(read, names);
     config.family = std::string(family.id);
     for (const std::string_view field : family.spareFields) read.pass(std::string(field).c_str());
+    if (config.axis == AxisKind::Patches) {
+        config.labels = pictureLabelsIn(read.json(), config.classes);
+        config.activation = classActivation(read, config.classes);
+        return config;
+    }
     // Some files hold a table that is the embedding and the readout only under the readout's name.
     if (names.contains(family.tie.stored) && family.tie.asked(read) &&
         !names.contains(family.recipe(config, "embed.W_E", names).source))
@@ -233,7 +259,7 @@ DecoderConfig configIn(const ModelFamily& family, const ConfigReader& read, cons
     return config;
 }
 
-nlohmann::json describeIn(const ModelFamily& family, const DecoderConfig& config) {
+nlohmann::json describeIn(const ModelFamily& family, const ModelSpec& config) {
     nlohmann::json json = family.describe(config);
     if (config.hasPrefix) json["prefix_lm"] = true;
     if (const auto& picture = config.picture)

@@ -21,7 +21,7 @@ constexpr int64_t kContext = 512; ///< the model allows any length
 constexpr const char* kPrefix = "transformer.";
 constexpr TiedReadout kTie{.stored = "lm_loss.weight"};
 
-DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
+ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     const int64_t width = read.size("d_model"), heads = read.heads("n_head", width, "d_model"),
                   headWidth = read.size("d_head", width / heads);
     if (const std::string kind = read.text("attn_type", "bi"); kind != "bi")
@@ -33,24 +33,26 @@ DecoderConfig config(const ConfigReader& read, const TensorNames& names) {
     LayerAttention attention{.spec = plainAttention({heads, heads}, {}), .headWidth = headWidth};
     attention.spec.put(Slot::Position, "transformer_xl", {static_cast<double>(width)});
     const bool hasHead = names.contains("lm_loss.bias");
-    return {.vocabulary = read.size("vocab_size"),
-            .modelWidth = width,
-            .context = clamp > 0
-                           ? std::max<int64_t>(1, static_cast<int64_t>(std::min(clamp, static_cast<double>(kContext))))
-                           : kContext,
-            .normEpsilon = read.number("layer_norm_eps", 1e-12),
-            .finalNorm = false,
-            .residual = &kPostNormResidual,
-            .readout = hasHead ? TextReadout::MaskedToken : TextReadout::None,
-            .hasMaskedHead = false,
-            .tiedEmbedding = kTie.inForce(read, names),
-            .unembedBias = hasHead,
-            .feedForward = {.width = read.size("d_inner"), .activation = read.activation("ff_activation", "gelu")},
-            .layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("n_layer")), attention),
-            .hasQueryStream = hasHead && names.contains(names.resolve(kPrefix, "mask_emb"))};
+    ModelSpec config;
+    config.tokens.vocabulary = read.size("vocab_size");
+    config.modelWidth = width;
+    config.context = clamp > 0
+                         ? std::max<int64_t>(1, static_cast<int64_t>(std::min(clamp, static_cast<double>(kContext))))
+                         : kContext;
+    config.normEpsilon = read.number("layer_norm_eps", 1e-12);
+    config.finalNorm = false;
+    config.residual = &kPostNormResidual;
+    config.readout = hasHead ? TextReadout::MaskedToken : TextReadout::None;
+    config.hasMaskedHead = false;
+    config.tiedEmbedding = kTie.inForce(read, names);
+    config.unembedBias = hasHead;
+    config.feedForward = {.width = read.size("d_inner"), .activation = read.activation("ff_activation", "gelu")};
+    config.layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("n_layer")), attention);
+    config.hasQueryStream = hasHead && names.contains(names.resolve(kPrefix, "mask_emb"));
+    return config;
 }
 
-WeightRecipe recipe(const DecoderConfig& config, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
     static const FamilyNames kNames{.prefix = kPrefix,
                                     .global = {{"embed.W_E", "word_embedding.weight"},
                                                {"mask_embed.W_mask", "mask_emb"},
@@ -99,30 +101,32 @@ const ModelFamily kXlNet{.id = "xlnet",
                          .leftovers = {"*.rel_attn.r_s_bias", "*.rel_attn.seg_embed", "*mask_emb"},
                          .spareFields = {"is_causal"}};
 
-const TrainableFamily kTrainsXlnet{
-    .id = "xlnet",
-    .title = "XLNet: predicts words in a random order",
-    .readouts = {TextReadout::MaskedToken},
-    .permutes = true,
-    .looksAhead = true,
-    .composes = false,
-    .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
-        LayerAttention attention = attentionOfLayers(a, {});
-        attention.spec.put(Slot::Position, "transformer_xl", {static_cast<double>(a.width)});
-        attention.queryKeyValueBias = attention.outputBias = false;
-        return DecoderConfig{.family = a.family,
-                             .vocabulary = vocabulary,
-                             .modelWidth = a.width,
-                             .context = std::max(context, kContext),
-                             .normEpsilon = 1e-12,
-                             .finalNorm = false,
-                             .residual = &kPostNormResidual,
-                             .readout = TextReadout::MaskedToken,
-                             .hasMaskedHead = false,
-                             .unembedBias = true,
-                             .feedForward = feedForwardOf(a),
-                             .layers = std::vector(static_cast<size_t>(a.layers), attention),
-                             .hasQueryStream = true};
-    }};
+const TrainableFamily kTrainsXlnet{.id = "xlnet",
+                                   .title = "XLNet: predicts words in a random order",
+                                   .readouts = {TextReadout::MaskedToken},
+                                   .permutes = true,
+                                   .looksAhead = true,
+                                   .composes = false,
+                                   .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
+                                       LayerAttention attention = attentionOfLayers(a, {});
+                                       attention.spec.put(Slot::Position, "transformer_xl",
+                                                          {static_cast<double>(a.width)});
+                                       attention.queryKeyValueBias = attention.outputBias = false;
+                                       ModelSpec config;
+                                       config.family = a.family;
+                                       config.tokens.vocabulary = vocabulary;
+                                       config.modelWidth = a.width;
+                                       config.context = std::max(context, kContext);
+                                       config.normEpsilon = 1e-12;
+                                       config.finalNorm = false;
+                                       config.residual = &kPostNormResidual;
+                                       config.readout = TextReadout::MaskedToken;
+                                       config.hasMaskedHead = false;
+                                       config.unembedBias = true;
+                                       config.feedForward = feedForwardOf(a);
+                                       config.layers = std::vector(static_cast<size_t>(a.layers), attention);
+                                       config.hasQueryStream = true;
+                                       return config;
+                                   }};
 
 } // namespace attn

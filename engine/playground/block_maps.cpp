@@ -5,8 +5,8 @@
 #include "engine/attention/part.h"
 #include "engine/attention/terms.h"
 #include "engine/core/rng.h"
-#include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/tree_inputs.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/training/initial_weights.h"
@@ -22,21 +22,23 @@ using namespace terms;
 
 constexpr int64_t kLayers = 6, kVocabulary = 64;
 
-DecoderConfig configOf(const AttentionSpec& spec, int64_t tokens, int64_t width) {
+ModelSpec configOf(const AttentionSpec& spec, int64_t tokens, int64_t width) {
     const HeadCounts counts = headCounts(spec);
     const int64_t C = counts.heads * width;
     const LayerAttention layer{.spec = spec, .headWidth = width};
-    return {.vocabulary = kVocabulary,
-            .modelWidth = C,
-            .context = tokens,
-            .feedForward = {.width = 4 * C},
-            .layers = std::vector<LayerAttention>(kLayers, layer)};
+    ModelSpec config;
+    config.tokens.vocabulary = kVocabulary;
+    config.modelWidth = C;
+    config.context = tokens;
+    config.feedForward = {.width = 4 * C};
+    config.layers = std::vector<LayerAttention>(kLayers, layer);
+    return config;
 }
 
 /// Adds the maps of a block's parts to a decoder's graph.
 class Pictures {
 public:
-    Pictures(const DecoderConfig& config, const AttentionSpec& spec, ModelGraph& decoder)
+    Pictures(const ModelSpec& config, const AttentionSpec& spec, ModelGraph& decoder)
         : config_(config), spec_(spec), decoder_(decoder), graph_(*decoder.graph) {}
 
     std::map<std::string, Tensor> build() {
@@ -102,7 +104,7 @@ private:
         pictures_["layers.updates"] = product(all, all);
     }
 
-    const DecoderConfig& config_;
+    const ModelSpec& config_;
     const AttentionSpec& spec_;
     ModelGraph& decoder_;
     Graph& graph_;
@@ -112,7 +114,7 @@ private:
 /// Writes the constants and the initial parameters that a plan reads.
 class Weights {
 public:
-    Weights(const DecoderConfig& config, const ModelGraph& decoder, TensorStore& store, uint64_t seed)
+    Weights(const ModelSpec& config, const ModelGraph& decoder, TensorStore& store, uint64_t seed)
         : config_(config), decoder_(decoder), store_(store), seed_(seed) {}
 
     void write(const Plan& plan) {
@@ -138,7 +140,7 @@ private:
                               name == "embed.W_E" ? 1 : deviation, seed_);
     }
 
-    const DecoderConfig& config_;
+    const ModelSpec& config_;
     const ModelGraph& decoder_;
     TensorStore& store_;
     uint64_t seed_;
@@ -160,8 +162,8 @@ PlaygroundMap mapOf(const GpuExecutor& executor, const std::string& name) {
 std::vector<PlaygroundMap> blockMaps(Device& device, const AttentionSpec& spec, int64_t tokens, int64_t width,
                                      uint64_t seed) {
     if (std::ranges::none_of(kBlockSlots, [&](Slot slot) { return spec.blockPart(slot); })) return {};
-    const DecoderConfig config = configOf(spec, tokens, width);
-    ModelGraph decoder = buildDecoder(config, {.queries = tokens});
+    const ModelSpec config = configOf(spec, tokens, width);
+    ModelGraph decoder = buildModel(config, {.queries = tokens});
     const auto plan = compile(decoder.graph, Pictures(config, spec, decoder).build());
     TensorStore store(device);
     Weights(config, decoder, store, seed).write(*plan);

@@ -96,7 +96,6 @@ struct Snapshot {
     /// only ask for views leave it.
     std::optional<Failure> runFailure;
     uint64_t failureCount = 0; ///< number of failures; tells a repeated failure from an old one
-    bool readsPictures() const { return model && model->readsPictures(); }
     /// The tokens along the axis of a site's queries, or of its keys; empty without a text.
     std::span<const TokenInfo> queries(int site) const { return tokensOf(site, &Site::queryStream); }
     std::span<const TokenInfo> keys(int site) const { return tokensOf(site, &Site::keyStream); }

@@ -248,7 +248,7 @@ void Session::Worker::publish() {
     next_.status.deviceBytes = model_ ? model_->deviceBytes() : 0;
     next_.status.residentBytes = residentBytes();
     const auto before = snapshots_.latest();
-    if (before->model && next_.model && before->readsPictures() != next_.readsPictures()) {
+    if (before->model && next_.model && before->model->inputAxis() != next_.model->inputAxis()) {
         const std::lock_guard lock(mutex_);
         forEarlier_ = queue_.size();
     }

@@ -68,18 +68,16 @@ private:
     void on(const ShowRunCommand& command);
     void on(const RunAnalysisCommand& command);
 
-    using AnySource = std::variant<std::unique_ptr<ModelSource>, std::unique_ptr<VisionSource>>;
-
     RunningModel& model() const; ///< @throws Error if none is open
     LanguageModel& text() const; ///< @throws Error if none is open, or it reads pictures
     VisionModel& vision() const; ///< @throws Error if none is open, or it reads text
-    bool hasTokens() const;      ///< a model of text is open and has a prompt
+    AxisKind axis() const { return model().info().inputAxis(); } ///< of what the open model reads
+    bool hasTokens() const;                                      ///< a model of text is open and has a prompt
     bool isStopped() const { return stops_ > 0; }
     void rememberTyped();                           ///< the prompt, unless it is an example
     bool canSpell(const std::string& prompt) const; ///< false for an empty one
-    static AnySource openSource(const std::string& path);
-    std::unique_ptr<RunningModel> load(AnySource source, const std::string& path, Storage storage);
-    bool replaceWeights(AnySource& source); ///< @return whether the source fits the open model
+    std::unique_ptr<RunningModel> load(std::unique_ptr<ModelSource> source, const std::string& path, Storage storage);
+    bool replaceWeights(std::unique_ptr<ModelSource>& source); ///< @return whether the source fits the open model
     /// Makes a loaded model the open one, and destroys the old one.
     void adopt(std::unique_ptr<RunningModel> model, const std::string& path);
     void describe(const std::string& path, const std::string& name); ///< publishes the description of the model
@@ -103,12 +101,16 @@ private:
     /// How many of the last tokens of the path run one by one: those that are in the cache so, and a short continuation
     /// that one comes back to, which then has the numbers that it had when it was written.
     size_t alone(std::span<const int> tokens);
+    void runInput();    ///< runs what was given, if anything was, as the two that follow do
     void runPath();     ///< runs the current branch and updates all views
     void refreshCell(); ///< explains the cell again, if there is one and the text still has it
     void runPicture();  ///< runs the picture, if there is one, and its original run
     std::shared_ptr<const PictureAnswer> answered(); ///< @pre there is a picture
     std::vector<float> givenPatches();               ///< of the picture with its hidden patches
     std::optional<Input> otherPicture();
+    /// What an empty text in changes means: the prompt, or the picture without hidden patches.
+    /// @param needsPicture else none is prepared
+    Input unchangedInput(bool needsPicture);
     Input input(); ///< the input that has run
     void warmUp(); ///< prepares one plan while idle
     void generateOne();

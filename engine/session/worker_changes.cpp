@@ -25,25 +25,13 @@ void Session::Worker::refreshChanges() {
 }
 
 void Session::Worker::workOut(const Changes& changes) {
-    if (model().info().readsPictures()) {
-        const bool readsPictures = !changes.valueChanges.empty() && given_.image;
-        return model().setChanges(changes, readsPictures ? vision().patchesOf(*given_.image) : std::vector<float>(),
-                                  readsPictures ? otherPicture() : std::nullopt);
-    }
-    std::vector<int> prompt = promptTokens();
-    TextInput input = prompt_ ? sidesOf(*prompt_) : TextInput{};
-    input.types.resize(std::min(input.types.size(), prompt.size()));
-    input.tokens = std::move(prompt);
-    text().setChanges(changes, std::move(input));
+    const bool readsValues = !changes.valueChanges.empty();
+    model().setChanges(changes, unchangedInput(readsValues), readsValues ? otherPicture() : std::nullopt);
 }
 
 void Session::Worker::runAgain() {
-    if (model().info().readsPictures()) return runPicture();
-    text().truncate(0);
-    if (path_.tokens().empty())
-        publish();
-    else
-        runPath();
+    model().dropInput();
+    runInput();
 }
 
 void Session::Worker::refreshOriginal(std::span<const int> tokens) {
@@ -177,7 +165,7 @@ Session::Worker::analysed(const Analysis& analysis, bool original,
     const size_t written = given.isText() ? text().written() : 0;
     const auto feed = [&] { // the cache of a model of text, which views and some analyses read
         if (!given.isText()) return;
-        text().setSides(std::get<TextInput>(given));
+        text().setSides(given.text());
         text().truncate(0);
         text().hold(given.tokens(), written);
     };
@@ -199,7 +187,7 @@ Session::Worker::analysed(const Analysis& analysis, bool original,
         const auto& known = original ? next_.originalAnswer : next_.answer;
         auto result = runAnalysis(analysis, model(),
                                   {.input = given,
-                                   .other = given.isText() ? std::nullopt : otherPicture(),
+                                   .other = otherPicture(),
                                    .patterns = known ? &known->patterns : nullptr,
                                    .report = report});
         result->inputVersion = next_.sequenceVersion;

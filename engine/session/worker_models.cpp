@@ -19,12 +19,12 @@ void Session::Worker::on(const OpenModelCommand& command) {
     if (!command.keepsPrompt && command.given.text.tokens.empty()) lastTyped_.clear(); // but a run may train in between
     if (lastTyped_.empty() && command.keepsPrompt) lastTyped_ = command.typedBefore;
     const std::string typed = command.keepsPrompt ? lastTyped_ : std::string();
-    adopt(load(openSource(command.path), command.path, command.storage), command.path);
+    adopt(load(openModelSource(command.path), command.path, command.storage), command.path);
 
-    const bool keepsPrompt = command.given.text.text.empty() && !next_.readsPictures() && canSpell(typed);
+    const bool keepsPrompt = command.given.text.text.empty() && canSpell(typed);
     const bool namesPrompt = keepsPrompt || !command.given.text.empty();
     const bool isAgain = lostInput_ && lostInput_->model == command.path;
-    if (next_.readsPictures()) {
+    if (axis() == AxisKind::Patches) {
         const bool isLost = isAgain && lostInput_->picture && !command.given.picture.image;
         on(SetPictureCommand{isLost ? *lostInput_->picture : command.given.picture});
         lostInput_.reset();
@@ -32,7 +32,7 @@ void Session::Worker::on(const OpenModelCommand& command) {
     }
     if (isAgain && !namesPrompt) return moveTo(lostInput_->path, lostInput_->prompt);
     lostInput_.reset();
-    const std::string example = text().source().example();
+    const std::string example = model().source().example();
     if (namesPrompt || !example.empty()) {
         GivenText given = command.given.text;
         if (keepsPrompt || !namesPrompt) given.text = keepsPrompt ? typed : example;
@@ -44,13 +44,13 @@ void Session::Worker::on(const OpenModelCommand& command) {
 }
 
 void Session::Worker::rememberTyped() {
-    if (!model_ || next_.readsPictures() || !prompt_ || !prompt_->given.second.empty()) return;
+    if (!model_ || !prompt_ || !prompt_->given.second.empty()) return;
     const std::string& prompt = prompt_->given.text;
-    if (!prompt.empty() && prompt != example_ && prompt != text().source().example()) lastTyped_ = prompt;
+    if (!prompt.empty() && prompt != example_ && prompt != model().source().example()) lastTyped_ = prompt;
 }
 
 bool Session::Worker::canSpell(const std::string& prompt) const {
-    const Tokenizer* tokenizer = text().sourceTokenizer();
+    const Tokenizer* tokenizer = model().source().sourceTokenizer();
     if (!tokenizer || prompt.empty()) return false;
     try {
         return tokenizer->decode(tokenizer->readWhole(prompt).ids, true) == prompt;
@@ -59,26 +59,16 @@ bool Session::Worker::canSpell(const std::string& prompt) const {
     }
 }
 
-Session::Worker::AnySource Session::Worker::openSource(const std::string& path) {
-    if (isVisionModel(path)) return openVisionSource(path);
-    return openModelSource(path);
-}
-
-bool Session::Worker::replaceWeights(AnySource& source) {
-    if (auto* vision = std::get_if<std::unique_ptr<VisionSource>>(&source)) {
-        auto* open = dynamic_cast<VisionModel*>(model_.get());
-        try {
-            return open && open->replaceWeights(*vision);
-        } catch (...) { // it may have half of the other parameters
-            model_.reset();
-            next_.model.reset();
-            throw;
-        }
-    }
+bool Session::Worker::replaceWeights(std::unique_ptr<ModelSource>& source) {
     forgetSearch();
     sequence_ = {}; // the tokenizer is replaced too
-    auto* open = dynamic_cast<LanguageModel*>(model_.get());
-    return open && open->replaceWeights(std::get<std::unique_ptr<ModelSource>>(source));
+    try {
+        return model_->replaceWeights(source);
+    } catch (...) { // it may have half of the other parameters
+        model_.reset();
+        next_.model.reset();
+        throw;
+    }
 }
 
 void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::string& path) {
@@ -105,7 +95,7 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
     prompt_.reset();
     sequence_ = {};
     given_ = {};
-    if (next_.readsPictures()) return;
+    if (axis() == AxisKind::Patches) return;
     refreshSequence();
     canWarmUp_ = true;
 }
@@ -118,13 +108,7 @@ void Session::Worker::describe(const std::string& path, const std::string& name)
 }
 
 void Session::Worker::on(const ShowWeightsCommand& command) {
-    AnySource source;
-    if (!command.weights)
-        source = openSource(command.path);
-    else if (command.weights->model->vision)
-        source = makeMemoryVisionSource(command.weights);
-    else
-        source = makeMemorySource(command.weights);
+    auto source = command.weights ? makeMemorySource(command.weights) : openModelSource(command.path);
     const std::string name = std::filesystem::path(command.run).filename().string();
     if (model_ && replaceWeights(source)) {
         // The run's folder may have been opened as a model, whose name has a step.
@@ -134,27 +118,26 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
             next_.weight = std::make_shared<WeightView>(weightView(model_->store(), next_.weight->name, weightSize_));
         hasStaleChanges_ = true;
         originalTokens_.clear();
-        if (next_.readsPictures()) {
+        if (axis() == AxisKind::Patches) {
             next_.originalAnswer.reset();
             next_.failedAnalyses.clear();
             next_.analyses.clear(); // also those of the parameters alone
-            return runPicture();
         }
-        if (path_.tokens().empty()) return publish();
-        return runPath();
+        return runInput();
     }
     rememberTyped();
     adopt(load(std::move(source), command.path, Storage::F32), command.run);
     lostInput_.reset();
     describe(command.run, name);
     next_.shown = command;
-    const std::string example = next_.readsPictures() ? std::string() : text().source().example();
+    const std::string example = model().source().example();
     if (command.given.empty() && example.empty()) return publish();
     on(SetPromptCommand{command.given.empty() ? GivenText{.text = example} : command.given});
     example_ = prompt_->given.text;
 }
 
-std::unique_ptr<RunningModel> Session::Worker::load(AnySource source, const std::string& path, Storage storage) {
+std::unique_ptr<RunningModel> Session::Worker::load(std::unique_ptr<ModelSource> source, const std::string& path,
+                                                    Storage storage) {
     Clock::time_point last = Clock::now();
     const auto progress = [&](float fraction, const std::string& what) {
         if (isStopped()) {
@@ -169,10 +152,7 @@ std::unique_ptr<RunningModel> Session::Worker::load(AnySource source, const std:
     };
     try {
         progress(0, {});
-        if (auto* vision = std::get_if<std::unique_ptr<VisionSource>>(&source))
-            return std::make_unique<VisionModel>(std::move(*vision), choice_, progress, storage);
-        return std::make_unique<LanguageModel>(std::move(std::get<std::unique_ptr<ModelSource>>(source)),
-                                               LanguageModel::Options{.device = choice_, .storage = storage}, progress);
+        return loadModel(std::move(source), {.device = choice_, .storage = storage}, progress);
     } catch (const Error&
                  error) { // even a lost device is an ordinary failure here, because the open model has its own device
         throw Error(

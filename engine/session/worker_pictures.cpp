@@ -68,7 +68,7 @@ std::shared_ptr<const PictureAnswer> Session::Worker::answered() {
 
 std::vector<float> Session::Worker::givenPatches() {
     std::vector<float> patches = vision().patchesOf(*given_.image);
-    const size_t patch = patches.size() / static_cast<size_t>(vision().config().grid().area());
+    const size_t patch = patches.size() / static_cast<size_t>(vision().config().patches.grid().area());
     // In normalised values, 0 is the mean colour of the training data.
     for (const int hidden : given_.hidden)
         std::ranges::fill(std::span(patches).subspan(static_cast<size_t>(hidden) * patch, patch), 0.0f);
@@ -79,6 +79,21 @@ std::optional<Input> Session::Worker::otherPicture() {
     return given_.other ? std::optional<Input>(vision().patchesOf(*given_.other)) : std::nullopt;
 }
 
-Input Session::Worker::input() { return next_.readsPictures() ? Input(givenPatches()) : text().input(); }
+Input Session::Worker::input() { return axis() == AxisKind::Patches ? Input(givenPatches()) : text().input(); }
+
+Input Session::Worker::unchangedInput(bool needsPicture) {
+    if (axis() == AxisKind::Patches)
+        return needsPicture && given_.image ? vision().patchesOf(*given_.image) : std::vector<float>();
+    TextInput input = prompt_ ? sidesOf(*prompt_) : TextInput{};
+    input.tokens = promptTokens();
+    input.types.resize(std::min(input.types.size(), input.tokens.size()));
+    return input;
+}
+
+void Session::Worker::runInput() {
+    if (axis() == AxisKind::Patches) return runPicture();
+    if (path_.tokens().empty()) return publish();
+    runPath();
+}
 
 } // namespace attn

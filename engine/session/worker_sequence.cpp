@@ -102,7 +102,7 @@ bool Session::Worker::isCurrent() const {
 }
 
 void Session::Worker::catchUp() {
-    if (!model().info().readsPictures()) {
+    if (axis() == AxisKind::Tokens) {
         if (!isCurrent()) runPath();
     } else if (!next_.answer) {
         if (!given_.image)

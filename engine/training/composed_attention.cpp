@@ -62,7 +62,7 @@ bool showsNothing(const MaskExpression& mask, int layer) {
 std::string movedRowsProblem(std::span<const AttentionSpec> all, const Architecture& a) {
     const Part* residual = all.empty() ? nullptr : all.front().blockPart(Slot::Residual);
     if (!residual || !residual->block->lastKey) return {};
-    if (trainableFamilyNamed(a.family).readsPictures)
+    if (trainableFamilyNamed(a.family).axis == AxisKind::Patches)
         return fmt::format("{} is a decoder, but the task reads pictures", residual->title);
     for (const AttentionSpec& spec : all)
         if (spec.parts.at(Slot::Residual) != all.front().parts.at(Slot::Residual))
@@ -103,7 +103,7 @@ std::string emptyRowsWarning(const Architecture& a) {
     const std::vector<AttentionSpec> specs = specsIn(a.attention);
     for (int layer = 0; layer < a.layers && !specs.empty(); ++layer) {
         AttentionSpec spec = specs[static_cast<size_t>(layer) % specs.size()];
-        if (trainableFamilyNamed(a.family).readsPictures)
+        if (trainableFamilyNamed(a.family).axis == AxisKind::Patches)
             setGrid(spec, {8, 8}); // as many patches as there are queries here
         const std::vector<int64_t> empty = queriesWithoutKeys(spec.mask, layer);
         if (empty.empty()) continue;
@@ -135,7 +135,7 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
             return AttentionProblem{
                 fmt::format("\"{}:\" is for a model with an encoder and a decoder, which {} has not", kind, a.family),
                 {}};
-    const bool isEncoderOfText = family.looksAhead && !family.readsPictures;
+    const bool isEncoderOfText = family.looksAhead && family.axis == AxisKind::Tokens;
     const std::vector<AttentionSpec> all = specsIn(a.attention);
     for (const Slot slot : {Slot::Norm, Slot::Residual, Slot::Layers})
         for (const AttentionSpec& spec : all)

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kKinds{"encoder", "decoder", "cross"};
 
-std::vector<LayerAttention>& layersOf(DecoderConfig& config, std::string_view kind) {
-    return kind == "encoder" ? config.encoder.front().layers : kind == "cross" ? config.crossAttention : config.layers;
+std::vector<LayerAttention>& layersOf(ModelSpec& config, std::string_view kind) {
+    return kind == "encoder" ? config.encoder->layers : kind == "cross" ? config.crossAttention : config.layers;
 }
 
 /// The whole spec as an expression that specWith() reads, whatever the other spec is.
@@ -54,8 +54,8 @@ AttentionSpec specWith(AttentionSpec spec, const std::string& expression) {
     return spec;
 }
 
-bool composeSites(DecoderConfig& config, const std::string& attention) {
-    const DecoderConfig before = config;
+bool composeSites(ModelSpec& config, const std::string& attention) {
+    const ModelSpec before = config;
     std::map<std::string_view, std::vector<std::string>> byKind;
     for (const std::string& text : expressionsOf(attention)) {
         std::string_view kind;
@@ -74,19 +74,18 @@ bool composeSites(DecoderConfig& config, const std::string& attention) {
                              .hint = "use the same number in both, or remove the heads from the expression"});
             if (kind != "cross" && slotsIn(expression).contains(Slot::Position) &&
                 spec.parts.at(Slot::Position) != layers[layer].spec.parts.at(Slot::Position))
-                (kind == "encoder" ? config.encoder.front() : config).positions = TextPositions::None;
+                (kind == "encoder" ? *config.encoder : config).positions = Positions::None;
             if (mixesStream(spec)) layers[layer].headWidth = config.modelWidth; // without heads
             layers[layer].spec = std::move(spec);
         }
     }
     if (config == before) return false;
     config.family = "attention-lab";
-    config.encoder.front().family.clear();
     return true;
 }
 
-std::string siteCompositionOf(const DecoderConfig& config) {
-    DecoderConfig all = config;
+std::string siteCompositionOf(const ModelSpec& config) {
+    ModelSpec all = config;
     std::vector<std::string> expressions;
     for (const std::string_view kind : kKinds)
         for (const LayerAttention& layer : layersOf(all, kind))

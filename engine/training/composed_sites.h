@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 #include "engine/training/recipe.h"
 
 #include <string>
@@ -20,9 +20,9 @@ AttentionSpec specWith(AttentionSpec spec, const std::string& expression);
 /// Gives the sites of a model with an encoder what the expressions name, in place of their own. The layers of a kind
 /// alternate between its expressions. A stack whose self-attention gets positions loses its table of positions.
 /// @return whether anything has changed  @throws Error as AttentionSpec::parse()
-bool composeSites(DecoderConfig& config, const std::string& attention);
+bool composeSites(ModelSpec& config, const std::string& attention);
 
 /// The attention of all sites of a model with an encoder, as Architecture::attention.
-std::string siteCompositionOf(const DecoderConfig& config);
+std::string siteCompositionOf(const ModelSpec& config);
 
 } // namespace attn

@@ -3,13 +3,12 @@
 #include "engine/attention/head_counts.h"
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
-#include "engine/models/decoder.h"
 #include "engine/models/folder_writer.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/site_problem.h"
 #include "engine/models/trainable_family.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_grid.h"
-#include "engine/models/vision_writer.h"
 #include "engine/training/composed_sites.h"
 #include "engine/training/starting_model.h"
 
@@ -64,7 +63,7 @@ bool dropsTable(const Architecture& architecture, const std::vector<AttentionSpe
 
 /// Whether the files of a model's family can have the layers: they differ from the model's only in the number of
 /// key/value heads, which is the same in all.
-bool fitsFamily(const DecoderConfig& config, const std::vector<AttentionSpec>& specs) {
+bool fitsFamily(const ModelSpec& config, const std::vector<AttentionSpec>& specs) {
     const auto families = trainableFamilies();
     if (std::ranges::none_of(families, [&](const TrainableFamily* family) {
             return family->id == config.family && family->hasKeyValueHeads;
@@ -160,7 +159,9 @@ std::string compositionFrom(const std::vector<LayerAttention>& own, const std::s
     return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-bool recompose(DecoderConfig& config, const Architecture& architecture) {
+namespace {
+
+bool recomposeText(ModelSpec& config, const Architecture& architecture) {
     if (config.hasEncoder()) {
         if (!composeSites(config, architecture.attention)) return false;
         if (const auto problem = siteProblem(config))
@@ -175,7 +176,7 @@ bool recompose(DecoderConfig& config, const Architecture& architecture) {
     bool isSame = true;
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
         isSame = isSame && specs[layer % specs.size()] == config.layers[layer].spec;
-    const bool losesTable = config.positions != TextPositions::None && dropsTable(architecture, specs, config.layers);
+    const bool losesTable = config.positions != Positions::None && dropsTable(architecture, specs, config.layers);
     if (!losesTable && isSame) return false;
     if (config.hasQueryStream)
         throw Error({.what = fmt::format("the format of {} has no composed attention", config.family),
@@ -188,30 +189,37 @@ bool recompose(DecoderConfig& config, const Architecture& architecture) {
         attention.spec = specs[layer % specs.size()];
         attention.headWidth = headWidth(attention.spec, config.modelWidth);
     }
-    if (losesTable) config.positions = TextPositions::None;
+    if (losesTable) config.positions = Positions::None;
     requireWritable(config, "recipe: attention");
     return true;
 }
 
-bool recompose(VisionConfig& config, const Architecture& architecture) {
+bool recomposePictures(ModelSpec& config, const Architecture& architecture) {
     if (architecture.attention.empty() || architecture.attention == compositionOf(config.layers)) return false;
     const std::vector<AttentionSpec> specs = attentionOf(architecture);
     std::vector<LayerAttention> layers;
     for (int64_t layer = 0; layer < std::ssize(config.layers); ++layer) {
         AttentionSpec spec = specs[static_cast<size_t>(layer) % specs.size()];
-        multiplyHeads(spec, int64_t{1} << config.mergesUpTo(layer));
+        multiplyHeads(spec, int64_t{1} << config.patches.mergesUpTo(layer));
         const int64_t heads = headCounts(spec).heads;
         layers.push_back(visionLayer(config.widthOf(layer), heads, std::move(spec)));
     }
-    const bool losesTable = config.positions != VisionPositions::None && dropsTable(architecture, specs, config.layers);
+    const bool losesTable = config.positions != Positions::None && dropsTable(architecture, specs, config.layers);
     if (layers == config.layers && !losesTable) return false;
     requireTrainable(architecture);
     config.layers = std::move(layers);
-    if (losesTable) config.positions = VisionPositions::None;
+    if (losesTable) config.positions = Positions::None;
     requireGrid(config);
     placeOnGrid(config);
     config.family = std::string(writtenFamily(config).id);
     return true;
+}
+
+} // namespace
+
+bool recompose(ModelSpec& config, const Architecture& architecture) {
+    return config.axis == AxisKind::Patches ? recomposePictures(config, architecture)
+                                            : recomposeText(config, architecture);
 }
 
 StartingParameters::StartingParameters(const Graph& before, const Graph& now, bool isOther, int64_t headWidth)

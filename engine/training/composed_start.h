@@ -14,7 +14,7 @@ class Graph;
 class Shape;
 struct LayerAttention;
 struct StartingModel;
-struct VisionConfig;
+struct ModelSpec;
 
 // A model that is trained further with another composition of attention: a Longformer that starts from BERT.
 
@@ -42,8 +42,7 @@ std::string compositionFrom(const std::vector<LayerAttention>& own, const std::s
 /// @param architecture that of the recipe after startingFrom()  @return whether it is another
 /// @throws Error if the model's family, its task or its files cannot have the composition, with the nearest that they
 ///         can
-bool recompose(DecoderConfig& config, const Architecture& architecture);
-bool recompose(VisionConfig& config, const Architecture& architecture);
+bool recompose(ModelSpec& config, const Architecture& architecture);
 
 /// The parameters with which training starts.
 struct StartingParameters {

@@ -2,11 +2,11 @@
 
 #include "engine/attention/head_counts.h"
 #include "engine/core/error.h"
+#include "engine/models/folder_writer.h"
+#include "engine/models/patch_stream.h"
 #include "engine/models/trainable_family.h"
-#include "engine/models/vision_encoder.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_grid.h"
-#include "engine/models/vision_writer.h"
 #include "engine/training/one_class.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -20,14 +20,14 @@ namespace {
 constexpr uint64_t kExamplePictures = 6; ///< example pictures in the folder of a model
 
 /// The same model with narrower windows of its masks. @param divisor as MaskExpression::narrowed()
-VisionConfig narrowed(VisionConfig config, int64_t divisor) {
+ModelSpec narrowed(ModelSpec config, int64_t divisor) {
     for (LayerAttention& layer : config.layers) layer.spec.mask = layer.spec.mask.narrowed(divisor);
     return config;
 }
 
 } // namespace
 
-VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
+ModelSpec visionOf(const Architecture& a, const ImageTaskInstance& task) {
     const ImageSize size = task.size();
     if (size.height % a.patch != 0 || size.width % a.patch != 0)
         throw Error({.what = fmt::format("patches of {} x {} do not divide pictures of {} x {}", a.patch, a.patch,
@@ -35,25 +35,28 @@ VisionConfig visionOf(const Architecture& a, const ImageTaskInstance& task) {
                      .where = "recipe: patch",
                      .hint = "choose a divisor of the picture's sides"});
     const bool readsCls = a.pooling == "cls";
-    VisionConfig config{.image = size,
-                        .patch = a.patch,
-                        .channels = task.channels(),
-                        .modelWidth = a.width,
-                        .clsToken = readsCls,
-                        .positions = a.positions == "none" || saysPositions(a) ? VisionPositions::None
-                                     : a.positions == "sinusoidal"             ? VisionPositions::Sinusoidal
-                                                                               : VisionPositions::Learned,
-                        .feedForward = feedForwardOf(a),
-                        .pooling = readsCls ? VisionPooling::Cls : VisionPooling::Mean,
-                        .classes = static_cast<int64_t>(task.labels().size())};
-    for (int64_t merge = 1; merge <= a.merges; ++merge) config.merges.push_back(merge * a.layers / (a.merges + 1));
-    if (a.pooledTokens > 0) config.pools = {{.layer = a.layers / 2, .tokens = a.pooledTokens}};
+    ModelSpec config = pictureSpec();
+    config.patches.image = size;
+    config.patches.patch = a.patch;
+    config.patches.channels = task.channels();
+    config.modelWidth = a.width;
+    config.patches.clsToken = readsCls;
+    config.positions = a.positions == "none" || saysPositions(a) ? Positions::None
+                       : a.positions == "sinusoidal"             ? Positions::Sinusoidal
+                                                                 : Positions::Learned;
+    config.feedForward = feedForwardOf(a);
+    config.pooling = readsCls ? PatchPooling::Cls : PatchPooling::Mean;
+    config.labels = task.labels();
+    config.classes = std::ssize(config.labels);
+    for (int64_t merge = 1; merge <= a.merges; ++merge)
+        config.patches.merges.push_back(merge * a.layers / (a.merges + 1));
+    if (a.pooledTokens > 0) config.patches.pools = {{.layer = a.layers / 2, .tokens = a.pooledTokens}};
     const std::vector<AttentionSpec> specs = attentionOf(a);
     for (int64_t layer = 0, first = 0; layer < a.layers; ++layer) { // first layer of a stage
-        if (std::ranges::count(config.merges, layer) > 0) first = layer;
-        const int64_t merges = config.mergesUpTo(layer);
+        if (std::ranges::count(config.patches.merges, layer) > 0) first = layer;
+        const int64_t merges = config.patches.mergesUpTo(layer);
         const bool isShifted = (layer - first) % 2 == 1;
-        if (a.window > 0) config.windows.push_back({.size = a.window, .shift = isShifted ? a.window / 2 : 0});
+        if (a.window > 0) config.patches.windows.push_back({.size = a.window, .shift = isShifted ? a.window / 2 : 0});
         std::optional<AttentionSpec> spec;
         if (!specs.empty())
             spec = specs[static_cast<size_t>(layer) % specs.size()];
@@ -84,26 +87,28 @@ void ImageObjective::fitTo(const StartingModel& start, const Architecture& archi
     const auto refuse = [&](std::string what, std::string hint) {
         throw Error({.what = std::move(what), .where = "recipe: from", .hint = std::move(hint)});
     };
-    config_ = start.pictures->config();
+    config_ = start.source->config();
     const ImageSize size = instance_->size();
-    if (size != config_.image || instance_->channels() != config_.channels) {
+    if (size != config_.patches.image || instance_->channels() != config_.patches.channels) {
         const auto sentence = [](const ImageSize& of, int64_t channels) {
             return fmt::format("{} x {} pixels of {} {}", of.width, of.height, channels,
                                channels == 1 ? "channel" : "channels");
         };
         refuse(fmt::format("{} reads pictures of {} but the task has {}", config_.name,
-                           sentence(config_.image, config_.channels), sentence(size, instance_->channels())),
+                           sentence(config_.patches.image, config_.patches.channels),
+                           sentence(size, instance_->channels())),
                "choose a model for such pictures, or another size in the settings of the task");
     }
     requireOneClass(config_.activation, config_.name, "picture", "recipe: from");
-    const std::shared_ptr<const Graph> before = buildVisionEncoder(config_).graph;
+    const std::shared_ptr<const Graph> before = buildModel(config_).graph;
     const bool isRecomposed = recompose(config_, architecture);
-    parameters_ = {*before, *buildVisionEncoder(config_).graph, isRecomposed, config_.layers.front().headWidth};
-    preprocessing_.factor = start.pictures->preprocessing().factor;
-    preprocessing_.mean = start.pictures->preprocessing().mean;
-    preprocessing_.deviation = start.pictures->preprocessing().deviation;
-    const std::vector<std::string>&known = start.pictures->labels(), &now = instance_->labels();
+    parameters_ = {*before, *buildModel(config_).graph, isRecomposed, config_.layers.front().headWidth};
+    preprocessing_.factor = start.source->preprocessing().factor;
+    preprocessing_.mean = start.source->preprocessing().mean;
+    preprocessing_.deviation = start.source->preprocessing().deviation;
+    const std::vector<std::string> known = config_.labels, &now = instance_->labels();
     if (known == now) return;
+    config_.labels = now;
     classes_.rowsBefore = config_.classes;
     for (const std::string& label : now) {
         const auto found = std::ranges::find(known, label);
@@ -126,8 +131,8 @@ std::vector<float> ImageObjective::startOf(const std::string& parameter, const S
 }
 
 Objective::Forward ImageObjective::forward(int rows, double dropout, int64_t windowDivisor) const {
-    const VisionConfig config = narrowed(config_, windowDivisor);
-    ModelGraph encoder = buildVisionEncoder(config, {.images = rows, .dropout = dropout, .needsGradients = true});
+    const ModelSpec config = narrowed(config_, windowDivisor);
+    ModelGraph encoder = buildModel(config, {.images = rows, .dropout = dropout, .needsGradients = true});
     return {.graph = encoder.graph,
             .losses = {{.name = Batch::kTargets, .prediction = encoder.logits}},
             .blocks = std::move(encoder.blocks),
@@ -141,8 +146,8 @@ std::map<std::string, Tensor> ImageObjective::views(const Forward& forward) cons
 bool ImageObjective::hasWindows() const { return narrowed(config_, 2) != config_; }
 
 void ImageObjective::add(Batch& batch, const LabelledImage& example) const {
-    const std::vector<float> patches =
-        cutPatches(pixelsOf(example.picture, preprocessing_), config_.channels, config_.image, config_.patch);
+    const std::vector<float> patches = cutPatches(pixelsOf(example.picture, preprocessing_), config_.patches.channels,
+                                                  config_.patches.image, config_.patches.patch);
     std::vector<float>& all = batch.numbers[Batch::kPatches];
     all.insert(all.end(), patches.begin(), patches.end());
     batch[Batch::kTargets].push_back(example.label);
@@ -151,7 +156,8 @@ void ImageObjective::add(Batch& batch, const LabelledImage& example) const {
 Batch ImageObjective::batch(Split split, uint64_t index, int rows) const {
     if (split != Split::Train) return questions(split, index * static_cast<uint64_t>(rows), rows);
     Batch batch{.rows = rows};
-    batch.numbers[Batch::kPatches].reserve(static_cast<size_t>(rows * config_.image.area() * config_.channels));
+    batch.numbers[Batch::kPatches].reserve(
+        static_cast<size_t>(rows * config_.patches.image.area() * config_.patches.channels));
     for (int row = 0; row < rows; ++row)
         add(batch, instance_->trainingExample(index * static_cast<uint64_t>(rows) + static_cast<uint64_t>(row)));
     return batch;
@@ -165,7 +171,7 @@ Batch ImageObjective::questions(Split split, uint64_t first, int rows) const {
         if (count && index >= *count) { // rows beyond the end have no target
             batch[Batch::kTargets].push_back(Batch::kIgnored);
             std::vector<float>& all = batch.numbers[Batch::kPatches];
-            all.resize(all.size() + static_cast<size_t>(config_.image.area() * config_.channels));
+            all.resize(all.size() + static_cast<size_t>(config_.patches.image.area() * config_.patches.channels));
         } else {
             add(batch, instance_->example(split, index));
         }
@@ -185,14 +191,14 @@ void ImageObjective::addTo(Evaluation& evaluation, Split, const Batch& batch, co
 
 void ImageObjective::fill(GpuExecutor& executor, const Batch& batch) const {
     const std::span<float> input = executor.input(vision_names::kPatches);
-    const Shape shape{batch.rows * config_.grid().area(), config_.patchValues()};
+    const Shape shape{batch.rows * config_.patches.grid().area(), config_.patches.patchValues()};
     writeRows(batch.numbersOf(Batch::kPatches), shape, [&](const auto& fill) { fill(0, input); });
     if (executor.hasInput(vision_names::kPadding))
-        writePadding(executor.inputIntegers(vision_names::kPadding), batch.rows, config_.tokens());
+        writePadding(executor.inputIntegers(vision_names::kPadding), batch.rows, config_.patches.tokens());
 }
 
 void ImageObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
-    VisionFolderText text{.labels = instance_->labels(), .preprocessing = preprocessing_};
+    FolderText text{.preprocessing = preprocessing_};
     for (uint64_t i = 0; i < std::min(kExamplePictures, instance_->rowCount(Split::Test).value_or(kExamplePictures));
          ++i) {
         LabelledImage example = instance_->example(Split::Test, i);
@@ -200,7 +206,7 @@ void ImageObjective::writeModel(const std::filesystem::path& folder, const ReadP
         std::ranges::replace(name, '/', '-');
         text.examples.emplace_back(std::move(name), std::move(example.picture));
     }
-    writeVisionFolder(folder, config_, text, read);
+    writeModelFolder(folder, config_, text, read);
 }
 
 std::optional<WeightRecipe> ImageObjective::placeOf(const std::string& parameter) const {
@@ -208,7 +214,7 @@ std::optional<WeightRecipe> ImageObjective::placeOf(const std::string& parameter
 }
 
 ReadStored ImageObjective::openModel(const std::filesystem::path& folder) const {
-    std::shared_ptr<const VisionSource> source = openVisionSource(folder.string());
+    std::shared_ptr<const ModelSource> source = openModelSource(folder.string());
     requireOneClass(source->config().activation, source->config().name, "picture", folder.string());
     return [source = std::move(source)](const std::string& parameter, const Shape& shape, const RowWriter& write) {
         source->read(parameter, shape, write);
@@ -217,10 +223,10 @@ ReadStored ImageObjective::openModel(const std::filesystem::path& folder) const 
 
 std::shared_ptr<const WeightSet::Model> ImageObjective::describe() const {
     return std::make_shared<const WeightSet::Model>(
-        WeightSet::Model{.familyTitle = std::string(writtenFamily(config_).title),
-                         .configText = visionConfigText(config_, instance_->labels()),
-                         .vision = std::make_shared<const VisionDescription>(
-                             VisionDescription{config_, preprocessing_, instance_->labels()})});
+        WeightSet::Model{.config = config_,
+                         .familyTitle = std::string(writtenFamily(config_).title),
+                         .configText = writtenConfig(config_),
+                         .preprocessing = preprocessing_});
 }
 
 } // namespace attn

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/models/vision_config.h"
+#include "engine/models/model_spec.h"
 #include "engine/training/composed_start.h"
 #include "engine/training/objective.h"
 #include "engine/training/starting_model.h"
@@ -16,7 +16,7 @@ public:
     explicit ImageObjective(const Recipe& recipe, std::optional<StartingModel> start = {});
 
     const ImageTaskInstance& instance() const { return *instance_; }
-    const VisionConfig& config() const { return config_; }
+    const ModelSpec& config() const { return config_; }
 
     Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const override;
     bool hasWindows() const override;
@@ -48,11 +48,11 @@ private:
     StartingParameters parameters_; ///< of the starting model
     NewRows classes_;
     ImagePreprocessing preprocessing_; ///< the task's, or that of the model from which training starts
-    VisionConfig config_;
+    ModelSpec config_;
     ModelStructure structure_;
 };
 
 /// The description of a model for a task. @throws Error as check()
-VisionConfig visionOf(const Architecture& architecture, const ImageTaskInstance& task);
+ModelSpec visionOf(const Architecture& architecture, const ImageTaskInstance& task);
 
 } // namespace attn

@@ -26,7 +26,8 @@ namespace {
 constexpr std::string_view kTrainedChoices = "\"all\" or \"norms and readout\"";
 
 bool canLearn(const TrainableFamily& family, const Task& task) {
-    if (family.readsPictures || task.hasImages()) return family.readsPictures && task.hasImages();
+    const bool readsPatches = family.axis == AxisKind::Patches;
+    if (readsPatches || task.hasImages()) return readsPatches && task.hasImages();
     return family.hasSource == task.hasSource && family.permutes == task.permutes &&
            std::ranges::find(family.readouts, task.readout) != family.readouts.end();
 }
@@ -147,7 +148,7 @@ void check(const Recipe& recipe) {
     if (start.model.empty()) checkArchitecture(recipe.architecture, task);
     if (const Segments segments = segmentsOf(task, recipe.settings); start.model.empty() && segments.count > 0) {
         const int64_t context = (segments.end() + 7) / 8 * 8;
-        const DecoderConfig model = decoderOf(recipe.architecture, 8, context);
+        const ModelSpec model = decoderOf(recipe.architecture, 8, context);
         if (const auto problem = segmentProblem(model.layers, context, segments))
             fail("attention", problem->sentence, problem->remedy);
     }
@@ -261,8 +262,8 @@ Recipe suggestedRecipeWith(const std::string& fields) {
     return recipeFromJson(all, kFile);
 }
 
-DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
-    DecoderConfig config = trainableFamilyNamed(a.family).describe(a, vocabulary, context);
+ModelSpec decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
+    ModelSpec config = trainableFamilyNamed(a.family).describe(a, vocabulary, context);
     if (config.hasEncoder()) {
         composeSites(config, a.attention);
         return config;
@@ -270,7 +271,7 @@ DecoderConfig decoderOf(const Architecture& a, int64_t vocabulary, int64_t conte
     const std::vector<AttentionSpec> specs = attentionOf(a);
     if (specs.empty()) return config;
     config.family = "attention-lab";
-    config.positions = TextPositions::None;
+    config.positions = Positions::None;
     for (size_t layer = 0; layer < config.layers.size(); ++layer) {
         config.layers[layer].spec = specs[layer % specs.size()];
         config.layers[layer].headWidth = headWidth(config.layers[layer].spec, a.width);

@@ -17,7 +17,7 @@
 namespace attn {
 
 struct AttentionSpec;
-struct DecoderConfig;
+struct ModelSpec;
 struct Task;
 
 /// The optimiser and its settings.
@@ -123,6 +123,6 @@ std::vector<std::string> expressionsOf(const std::string& attention);
 std::vector<AttentionSpec> attentionOf(const Architecture& architecture);
 
 /// The description of a decoder. @param context largest number of positions  @throws Error as check()
-DecoderConfig decoderOf(const Architecture& architecture, int64_t vocabulary, int64_t context);
+ModelSpec decoderOf(const Architecture& architecture, int64_t vocabulary, int64_t context);
 
 } // namespace attn

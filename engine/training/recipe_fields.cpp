@@ -84,7 +84,7 @@ bool readsData(const Task& task) { return task.readsData || !task.withoutData.em
 const TrainableFamily& familyOf(const Recipe& r) { return trainableFamilyNamed(r.architecture.family); }
 
 /// A model of the family. @return nullopt of pictures, whose models have what is asked for
-std::optional<DecoderConfig> exampleOf(const Recipe& r, std::string_view activation = "gelu") {
+std::optional<ModelSpec> exampleOf(const Recipe& r, std::string_view activation = "gelu") {
     const TrainableFamily& family = familyOf(r);
     if (!family.describe) return {};
     return family.describe({.family = r.architecture.family, .activation = std::string(activation)}, 16, 16);

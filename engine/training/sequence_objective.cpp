@@ -46,7 +46,7 @@ void fillStream(GpuExecutor& executor, const std::string& prefix, int rows, std:
 }
 
 /// Reads parameters; those that the written format has and the model lacks are zeros, which change nothing.
-ReadParameter withZeros(const DecoderConfig& written, const DecoderConfig& config, const ReadParameter& read) {
+ReadParameter withZeros(const ModelSpec& written, const ModelSpec& config, const ReadParameter& read) {
     if (written == config) return read;
     std::map<std::string, Shape> lacking;
     const ModelGraph all = buildForListing(written), own = buildForListing(config);
@@ -60,7 +60,7 @@ ReadParameter withZeros(const DecoderConfig& written, const DecoderConfig& confi
 }
 
 /// The same model with narrower windows. @param divisor as MaskExpression::narrowed()
-DecoderConfig narrowed(DecoderConfig config, int64_t divisor) {
+ModelSpec narrowed(ModelSpec config, int64_t divisor) {
     for (LayerAttention& layer : config.layers) layer.spec.mask = layer.spec.mask.narrowed(divisor);
     return config;
 }
@@ -115,7 +115,7 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
         recipe.architecture.attention.empty()) { // a format that no family has
         Architecture architecture = recipe.architecture;
         architecture.positions = Architecture().positions;
-        written_ = decoderOf(architecture, config_.vocabulary, context);
+        written_ = decoderOf(architecture, config_.tokens.vocabulary, context);
         written_.startToken = config_.startToken;
     }
 }
@@ -145,7 +145,7 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
     const auto refuse = [&](std::string what, std::string hint) {
         throw Error({.what = std::move(what), .where = "recipe: from", .hint = std::move(hint)});
     };
-    config_ = start.text->config();
+    config_ = start.source->config();
     const bool needsEncoder = !predictsTokens(task.readout) && task.readout != TextReadout::TextClass;
     const bool saysOther = predictsTokens(task.readout)
                                ? config_.readout != task.readout || config_.hasQueryStream != task.permutes
@@ -158,7 +158,7 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
                : task.readout == TextReadout::NextToken
                    ? "choose a model that predicts the next token"
                    : fmt::format("choose a model of the family {}", fmt::join(familiesFor(task), " or ")));
-    if (start.text->sourceTokenizer() != start.text->tokenizer())
+    if (start.source->sourceTokenizer() != start.source->tokenizer())
         refuse(fmt::format("{} reads other tokens than it writes", config_.name), "choose a model with one vocabulary");
     const std::shared_ptr<const Graph> own = buildForListing(config_).graph;
     const bool isRecomposed = recompose(config_, recipe.architecture);
@@ -175,23 +175,23 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
     if (config_.labels != labels || config_.classReadout() != readout)
         std::erase_if(parameters_.taken, [](const std::string& name) { return name.starts_with("classifier."); });
     const int64_t longest = std::max(columns_, sources_);
-    if (config_.positions == TextPositions::None) { // positions by distance know no end
+    if (config_.positions == Positions::None) { // positions by distance know no end
         const int64_t needed = (longest + 7) / 8 * 8;
         config_.context = std::max(config_.context, needed);
-        for (DecoderConfig& encoder : config_.encoder) encoder.context = std::max(encoder.context, needed);
+        if (config_.encoder) config_.encoder->context = std::max(config_.encoder->context, needed);
     }
     if (longest > config_.context)
         refuse(fmt::format("{} reads at most {} tokens but the task has {}", config_.name, config_.context, longest),
                "choose a shorter context, or smaller settings of the task");
     if (instance_->tokenizerJson() != start.tokenizerJson) {
-        const Tokenizer &before = *start.text->tokenizer(), &now = instance_->tokenizer();
-        tokens_.rowsBefore = config_.vocabulary;
+        const Tokenizer &before = *start.source->tokenizer(), &now = instance_->tokenizer();
+        tokens_.rowsBefore = config_.tokens.vocabulary;
         for (int id = 0; id < now.vocabularySize(); ++id) {
             const auto token = now.token(id);
             tokens_.before.push_back(token ? before.idOf(*token) : std::nullopt);
         }
-        config_.vocabulary = now.vocabularySize();
-        if (config_.hasEncoder()) config_.encoder.front().vocabulary = config_.vocabulary;
+        config_.tokens.vocabulary = now.vocabularySize();
+        if (config_.hasEncoder()) config_.encoder->tokens.vocabulary = config_.tokens.vocabulary;
     }
     const auto shapesOf = [](const Graph& graph) {
         std::map<std::string, Shape> shapes;
@@ -225,13 +225,13 @@ Objective::Forward SequenceObjective::forwardOf(int rows, int64_t columns, int64
 
 bool SequenceObjective::hasWindows() const { return narrowed(config_, 2) != config_; }
 
-Objective::Forward SequenceObjective::forwardOf(const DecoderConfig& config, int rows, int64_t columns, int64_t sources,
+Objective::Forward SequenceObjective::forwardOf(const ModelSpec& config, int rows, int64_t columns, int64_t sources,
                                                 double dropout) {
-    ModelGraph decoder = buildDecoder(config, {.queries = rows * columns,
-                                               .source = rows * sources,
-                                               .sequence = columns,
-                                               .dropout = dropout,
-                                               .isTraining = true});
+    ModelGraph decoder = buildModel(config, {.queries = rows * columns,
+                                             .source = rows * sources,
+                                             .sequence = columns,
+                                             .dropout = dropout,
+                                             .isTraining = true});
     const auto lossOf = [rows](const char* name, Tensor logits) {
         return NamedLoss{.name = name, .prediction = logits, .perRow = logits.shape()[0] / rows};
     };
@@ -295,8 +295,7 @@ void SequenceObjective::addTo(Evaluation& evaluation, Split split, const Batch&,
 
 void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
     if (config_.hasEncoder())
-        fillStream(executor, decoder_names::kSource, batch.rows, batch[Batch::kSources],
-                   config_.encoder.front().context);
+        fillStream(executor, decoder_names::kSource, batch.rows, batch[Batch::kSources], config_.encoder->context);
     fillStream(executor, {}, batch.rows, batch[Batch::kInputs], config_.context);
     const auto fillRows = [&](const char* name, const std::vector<int32_t>& values) { // 0 beyond the values
         if (!executor.hasInput(name)) return;
@@ -373,10 +372,8 @@ ReadStored SequenceObjective::openModel(const std::filesystem::path& folder) con
 }
 
 std::shared_ptr<const WeightSet::Model> SequenceObjective::describe() const {
-    const auto family =
-        std::ranges::find_if(familyCatalogue(), [&](const ModelFamily* f) { return f->id == config_.family; });
     WeightSet::Model model{.config = config_,
-                           .familyTitle = std::string((*family)->title),
+                           .familyTitle = std::string(familyNamed(config_.family)->title),
                            .configText = writtenConfig(config_),
                            .tokenizer =
                                std::make_shared<const Tokenizer>(Tokenizer::fromJson(instance_->tokenizerJson()))};

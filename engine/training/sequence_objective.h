@@ -16,7 +16,7 @@ public:
     explicit SequenceObjective(const Recipe& recipe, std::optional<StartingModel> start = {});
 
     const TaskInstance& instance() const { return *instance_; }
-    const DecoderConfig& config() const { return config_; }
+    const ModelSpec& config() const { return config_; }
 
     Forward forward(int rows, double dropout, int64_t windowDivisor = 1) const override;
     /// The graph for sequences of another length. @param columns a multiple of 8  @param sources tokens of a source
@@ -46,7 +46,7 @@ public:
                                std::vector<float> fresh) const override;
 
 private:
-    static Forward forwardOf(const DecoderConfig& config, int rows, int64_t columns, int64_t sources, double dropout);
+    static Forward forwardOf(const ModelSpec& config, int rows, int64_t columns, int64_t sources, double dropout);
     void fitTo(const StartingModel& start, const Recipe& recipe);
     void setReadout(const Task& task);
     void fillPrefixes(GpuExecutor& executor, const Batch& batch) const;
@@ -58,8 +58,8 @@ private:
     NewRows tokens_;
     std::unique_ptr<TaskInstance> instance_;
     int64_t columns_ = 0, sources_ = 0; ///< columns of a batch, padded to a multiple of 4 for attention
-    DecoderConfig config_;
-    DecoderConfig written_; ///< as the files of a model say it
+    ModelSpec config_;
+    ModelSpec written_; ///< as the files of a model say it
     ModelStructure structure_;
 };
 

@@ -11,7 +11,6 @@
 #include "engine/models/folder_writer.h"
 #include "engine/models/trainable_family.h"
 #include "engine/models/vision_family.h"
-#include "engine/models/vision_writer.h"
 #include "engine/text/utf8.h"
 #include "engine/training/composed_sites.h"
 #include "engine/training/composed_start.h"
@@ -49,10 +48,9 @@ bool isReadout(const std::string& parameter) {
 } // namespace
 
 std::vector<float> StartingModel::read(const std::string& parameter, const Shape& shape) const {
-    const ParameterSource& source = text ? static_cast<const ParameterSource&>(*text) : *pictures;
-    return readDense(
-        [&](const std::string& name, const Shape& wanted, const RowWriter& write) { source.read(name, wanted, write); },
-        parameter, shape);
+    return readDense([&](const std::string& name, const Shape& wanted,
+                         const RowWriter& write) { source->read(name, wanted, write); },
+                     parameter, shape);
 }
 
 std::vector<float> NewRows::fill(const StartingModel& start, const std::string& parameter, const Shape& shape,
@@ -69,45 +67,41 @@ std::vector<float> NewRows::fill(const StartingModel& start, const std::string& 
 
 namespace {
 
-void openText(StartingModel& model, const std::string& path) {
-    model.text = openModelSource(path);
-    const DecoderConfig& config = model.text->config();
-    requireWritable(config, path);
+/// Reads the tokenizer of a model of text.
+void readTokenizer(StartingModel& model, const std::string& path) {
     const fs::path tokenizer = WeightSource(modelFolder(path)).folder() / "tokenizer.json";
     std::error_code error;
     if (!fs::exists(tokenizer, error))
         throw Error({.what = "has no tokenizer.json, which training writes to its folder",
                      .where = path,
                      .hint = "choose a model that has one"});
-    if (model.text->tokenizer() == nullptr)
-        throw Error({.what = fmt::format("training writes tokens, but {}", model.text->tokenizerProblem()),
+    if (model.source->tokenizer() == nullptr)
+        throw Error({.what = fmt::format("training writes tokens, but {}", model.source->tokenizerProblem()),
                      .where = path,
                      .hint = "choose a model whose tokenizer this program can read"});
     model.tokenizerJson = readTextFile(tokenizer, kMostTokenizerBytes);
-    if (const int tokens = model.text->tokenizer()->vocabularySize(); tokens > config.vocabulary)
-        throw Error(
-            {.what = fmt::format("the tokenizer has {} tokens but the model only {}", tokens, config.vocabulary),
-             .where = tokenizer.string(),
-             .hint = "choose another model"});
+    if (const int64_t tokens = model.source->tokenizer()->vocabularySize(),
+        rows = model.source->config().tokens.vocabulary;
+        tokens > rows)
+        throw Error({.what = fmt::format("the tokenizer has {} tokens but the model only {}", tokens, rows),
+                     .where = tokenizer.string(),
+                     .hint = "choose another model"});
 }
 
 } // namespace
 
 StartingModel openStartingModel(const StartingPoint& start, const Task& task) {
     StartingModel model;
-    const bool isVision = isVisionModel(start.model);
+    model.source = openModelSource(start.model);
+    const bool isVision = model.source->config().axis == AxisKind::Patches;
     if (isVision != task.hasImages())
         throw Error({.what = isVision ? "a model of pictures cannot learn from text"
                                       : "a model of text cannot learn from pictures",
                      .where = start.model,
                      .hint = isVision ? "choose a model of text, or a task with pictures"
                                       : "choose a model that classifies pictures, or a task with text"});
-    if (isVision) {
-        model.pictures = openVisionSource(start.model);
-        requireWritable(model.pictures->config(), start.model);
-    } else {
-        openText(model, start.model);
-    }
+    requireWritable(model.source->config(), start.model);
+    if (!isVision) readTokenizer(model, start.model);
     const WeightSource weights(modelFolder(start.model));
     std::set<fs::path> files{weights.configFile()};
     if (!isVision) files.insert(weights.folder() / "tokenizer.json");
@@ -125,7 +119,7 @@ StartingModel openStartingModel(const StartingPoint& start, const Task& task) {
 namespace {
 
 /// The family whose models have all but the attention of a composed model.
-std::string plainFamilyOf(const DecoderConfig& config) {
+std::string plainFamilyOf(const ModelSpec& config) {
     for (const TrainableFamily* family : trainableFamilies())
         if (family->composes && family->describe && family->looksAhead == isEncoder(config) &&
             family->hasSource == config.hasEncoder() && family->describe({}, 1, 1).norm == config.norm &&
@@ -134,7 +128,7 @@ std::string plainFamilyOf(const DecoderConfig& config) {
     return Architecture().family; // none that this program has written
 }
 
-Architecture architectureOf(const DecoderConfig& config) {
+Architecture architectureOfText(const ModelSpec& config) {
     const LayerAttention& first = config.layers.front();
     const HeadCounts heads = first.heads();
     const bool isComposed = config.family == "attention-lab", isGated = config.feedForward.gated;
@@ -152,7 +146,7 @@ Architecture architectureOf(const DecoderConfig& config) {
                                                : compositionOf(config.layers)};
 }
 
-Architecture architectureOf(const VisionConfig& config) {
+Architecture architectureOfPictures(const ModelSpec& config) {
     return {.family = std::string(kTrainsVit.id),
             .layers = static_cast<int64_t>(config.layers.size()),
             .heads = config.layers.front().heads().heads,
@@ -160,14 +154,14 @@ Architecture architectureOf(const VisionConfig& config) {
             .feedForward = config.feedForward.width,
             .activation = activationName(config.feedForward.activation),
             .attention = hasPlainAttention(config) ? std::string() : compositionOf(config.layers),
-            .patch = config.patch,
-            .pooling = config.pooling == VisionPooling::Cls ? "cls" : "mean",
-            .positions = config.positions == VisionPositions::Learned      ? "learned"
-                         : config.positions == VisionPositions::Sinusoidal ? "sinusoidal"
-                                                                           : "none",
-            .window = config.windows.empty() ? 0 : config.windows.front().size,
-            .merges = static_cast<int64_t>(config.merges.size()),
-            .pooledTokens = config.pools.empty() ? 0 : config.pools.front().tokens};
+            .patch = config.patches.patch,
+            .pooling = config.pooling == PatchPooling::Cls ? "cls" : "mean",
+            .positions = config.positions == Positions::Learned      ? "learned"
+                         : config.positions == Positions::Sinusoidal ? "sinusoidal"
+                                                                     : "none",
+            .window = config.patches.windows.empty() ? 0 : config.patches.windows.front().size,
+            .merges = static_cast<int64_t>(config.patches.merges.size()),
+            .pooledTokens = config.patches.pools.empty() ? 0 : config.patches.pools.front().tokens};
 }
 
 } // namespace
@@ -175,17 +169,19 @@ Architecture architectureOf(const VisionConfig& config) {
 Recipe startingFrom(const StartingModel& model, Recipe recipe) {
     Architecture fresh = std::move(recipe.architecture);
     recipe.start.hash = model.hash;
-    recipe.architecture = model.text ? architectureOf(model.text->config()) : architectureOf(model.pictures->config());
+    const ModelSpec& config = model.source->config();
+    recipe.architecture =
+        config.axis == AxisKind::Patches ? architectureOfPictures(config) : architectureOfText(config);
     requireAsked(recipe.start, fresh, recipe.architecture);
     if (recipe.start.asked.contains("key_value_heads")) fresh.attention = withKeyValueHeads(fresh, recipe.architecture);
     recipe.start.asked.clear(); // now recorded with all others
-    if (model.text && model.text->config().hasEncoder()) {
+    if (config.hasEncoder()) {
         if (!fresh.attention.empty()) recipe.architecture.attention = fresh.attention;
         recipe.architecture.init = fresh.init;
         recipe.architecture.initialDeviation = fresh.initialDeviation;
         return recipe;
     }
-    const std::vector<LayerAttention>& own = model.text ? model.text->config().layers : model.pictures->config().layers;
+    const std::vector<LayerAttention>& own = config.layers;
     if (!fresh.attention.empty() && fresh.attention != compositionOf(own))
         if (std::string wanted = compositionFrom(own, fresh.attention); !wanted.empty())
             recipe.architecture.attention = std::move(wanted);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "engine/models/model_source.h"
-#include "engine/models/vision_source.h"
 #include "engine/training/objective.h"
 
 #include <functional>
@@ -16,10 +15,9 @@ namespace attn {
 
 /// A model from which training starts.
 struct StartingModel {
-    std::unique_ptr<const ModelSource> text;      ///< null for a model of pictures
-    std::unique_ptr<const VisionSource> pictures; ///< null for a model of text
-    std::string tokenizerJson;                    ///< empty for a model of pictures
-    std::string hash; ///< contentHash() of config.json, tokenizer.json and the files with weights
+    std::unique_ptr<const ModelSource> source;
+    std::string tokenizerJson; ///< empty for a model of pictures
+    std::string hash;          ///< contentHash() of config.json, tokenizer.json and the files with weights
 
     /// The dense values of a parameter.
     std::vector<float> read(const std::string& parameter, const Shape& shape) const;

@@ -119,7 +119,8 @@ TEST_CASE("rollout: flow passes merged tokens, and is limited by what leaves the
 
 TEST_CASE("rollout: pictures are explained as texts are", "[analysis][vision][gpu]") {
     const Golden expected("vit", "gradients.safetensors");
-    VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), {.softwareThreads = 0, .validation = true});
+    VisionModel model(openModelSource((kGoldenRoot / "vit").string()),
+                      {.device = {.softwareThreads = 0, .validation = true}});
     const std::vector<float> patches = model.patchesOf(Golden("vit").image());
     RolloutAnalysis analysis;
     analysis.wantsFlow = true;
@@ -132,7 +133,8 @@ TEST_CASE("rollout: pictures are explained as texts are", "[analysis][vision][gp
     REQUIRE(found.flow.size() == static_cast<size_t>(model.info().tokens()));
     CHECK(std::accumulate(found.flow.begin(), found.flow.end(), 0.0) == Approx(1).margin(1e-5));
 
-    VisionModel merges(openVisionSource((kGoldenRoot / "swin").string()), {.softwareThreads = 0, .validation = true});
+    VisionModel merges(openModelSource((kGoldenRoot / "swin").string()),
+                       {.device = {.softwareThreads = 0, .validation = true}});
     analysis = {};
     const auto mean = analysis.run(merges, {.input = merges.patchesOf(Golden("swin").image())});
     CHECK(static_cast<const Rollout&>(*mean).row == -1); // the classifier reads the mean

@@ -61,8 +61,9 @@ TEST_CASE("formed path: an encoder and a decoder give the logits of their caches
 
 TEST_CASE("formed path: models of pictures give the same classes, and one without a readout says so",
           "[analysis][gpu]") {
-    VisionModel model(openVisionSource("builtin:vit-shapes"), {.validation = true});
-    const size_t values = static_cast<size_t>(model.config().grid().area() * model.config().patchValues());
+    VisionModel model(openModelSource("builtin:vit-shapes"), {.device = {.validation = true}});
+    const size_t values =
+        static_cast<size_t>(model.config().patches.grid().area() * model.config().patches.patchValues());
     std::vector<float> patches(values);
     for (size_t at = 0; at < values; ++at) patches[at] = static_cast<float>(at % 7) / 7;
     const auto found = formedPathOf(model, patches);

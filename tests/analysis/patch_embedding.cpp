@@ -1,7 +1,7 @@
 #include "engine/analysis/patch_embedding.h"
 
 #include "engine/inference/vision_model.h"
-#include "engine/models/vision_encoder.h"
+#include "engine/models/patch_stream.h"
 #include "tests/models/vision_folder.h"
 
 using namespace attn;
@@ -19,20 +19,20 @@ TEST_CASE("patch embedding: positions are the patches' own, and filters are what
     // CLS has a position in vit and none in timm_registers; dinov2_registers interpolates.
     for (const char* name : {"vit", "timm_registers", "dinov2_registers", "vit_features"}) {
         INFO(name);
-        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.validation = true});
+        VisionModel model(openModelSource((kGoldenRoot / name).string()), {.device = {.validation = true}});
         const auto result = PatchEmbeddingAnalysis{}.run(model, {.input = {}});
-        const auto& found = static_cast<const PatchEmbedding&>(*result);
+        const auto& found = static_cast<const PatchEmbeddingMaps&>(*result);
         const std::vector<float> all = Golden(name).values("hook_pos_embed"); // of every token
-        const auto count = static_cast<size_t>(model.config().grid().area()),
+        const auto count = static_cast<size_t>(model.config().patches.grid().area()),
                    width = static_cast<size_t>(model.config().modelWidth);
         const std::vector<float> similarity =
             cosineSimilarities(std::span(all).last(count * width), model.config().modelWidth);
         REQUIRE(found.similarity.size() == count * count);
         for (size_t i = 0; i < similarity.size(); ++i) CHECK(found.similarity[i] == Approx(similarity[i]).margin(1e-4));
-        CHECK(found.rawFilters.size() == width * static_cast<size_t>(model.config().patchValues()));
+        CHECK(found.rawFilters.size() == width * static_cast<size_t>(model.config().patches.patchValues()));
         // As many as the mean leaves free.
         CHECK(found.filters.shares.size() ==
-              std::min<size_t>({28, width - 1, static_cast<size_t>(model.config().patchValues())}));
+              std::min<size_t>({28, width - 1, static_cast<size_t>(model.config().patches.patchValues())}));
         double sum = 0;
         for (const double share : found.filters.shares) sum += share;
         CHECK(sum == Approx(1).margin(1e-6)); // 23 components are all that 24 filters have

@@ -246,7 +246,7 @@ TEST_CASE("patch head kinds: models that pool tokens, and that form no pattern",
     CHECK_FALSE(hasReading(pooled->heads[3], Kind::Neighbours));
     CHECK(hasReading(pooled->heads[3], Kind::Content));
     CHECK(hasReading(pooled->heads[3], Kind::WholePicture));
-    GoldenPicture mixed("vit", [](VisionConfig& config) {
+    GoldenPicture mixed("vit", [](ModelSpec& config) {
         for (LayerAttention& layer : config.layers) layer.spec.set(Slot::Mixer, "fnet");
     });
     CHECK_THROWS_WITH(mixed.heads(), CONTAINS("no layer forms a pattern"));

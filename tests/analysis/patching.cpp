@@ -125,7 +125,7 @@ void checkHooks(LanguageModel& model, int count) {
 TEST_CASE("patch sweep: every hook of every bundled text model gives numbers or a refusal", "[analysis][gpu]") {
     std::vector<std::string> paths{"builtin:induction"};
     for (const BundledModel& each : bundledModels())
-        if (!isVisionModel(each.path)) paths.push_back(each.path);
+        if (axisOfModel(each.path) != AxisKind::Patches) paths.push_back(each.path);
     CHECK(paths.size() >= 5);
     for (const std::string& path : paths) {
         INFO(path);
@@ -136,7 +136,8 @@ TEST_CASE("patch sweep: every hook of every bundled text model gives numbers or 
 
 TEST_CASE("patch sweep: every hook of every text family gives numbers or a refusal", "[analysis][gpu]") {
     for (const auto& folder : fs::directory_iterator(fs::path(ATTN_TEST_DIR) / "golden")) {
-        if (!fs::exists(folder.path() / "config.json") || isVisionModel(folder.path().string())) continue;
+        if (!fs::exists(folder.path() / "config.json") || axisOfModel(folder.path().string()) == AxisKind::Patches)
+            continue;
         INFO(folder.path().string());
         const auto model = opened(folder.path().string());
         if (model->info().structure.readouts.empty()) continue; // an encoder without its head predicts nothing

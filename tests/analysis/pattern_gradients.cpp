@@ -15,8 +15,8 @@ std::vector<std::vector<float>> gradientsOf(VisionModel& model, const std::vecto
 class ComposedSource : public ChangedSource {
 public:
     ComposedSource(const std::string& name, const std::vector<std::string>& specs)
-        : ChangedSource(name, [&](VisionConfig& config) {
-              config.windows.clear();
+        : ChangedSource(name, [&](ModelSpec& config) {
+              config.patches.windows.clear();
               for (size_t layer = 0; layer < specs.size(); ++layer)
                   config.layers[layer].spec = AttentionSpec::parse(specs[layer]);
           }) {}
@@ -45,7 +45,7 @@ TEST_CASE("pattern gradients: PyTorch's of a class's logit within 1e-4, and the 
     INFO(name);
     const Golden expected(name, "gradients.safetensors");
     const int label = static_cast<int>(expected.values("class").front());
-    VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.validation = true});
+    VisionModel model(openModelSource((kGoldenRoot / name).string()), {.device = {.validation = true}});
     const std::vector<float> patches = model.patchesOf(Golden(name).image());
     const auto gradients = gradientsOf(model, patches, label);
     REQUIRE(gradients.size() == static_cast<size_t>(model.info().layers));
@@ -74,7 +74,7 @@ TEST_CASE("pattern gradients: a composition's are those of the kernel that it st
           std::vector<std::string>{"heads=multi_head(3), score=bilinear", "heads=multi_head(3)"},
           std::vector<std::string>{"heads=multi_head(3), score=bilinear", "heads=multi_head(3), score=bilinear"}}) {
         INFO(specs[0]);
-        VisionModel model(std::make_unique<ComposedSource>("vit", specs), {.validation = true});
+        VisionModel model(std::make_unique<ComposedSource>("vit", specs), {.device = {.validation = true}});
         const auto gradients = gradientsOf(model, model.patchesOf(Golden("vit").image()), label);
         for (size_t layer = 0; layer < gradients.size(); ++layer)
             CHECK(farthest(gradients[layer],
@@ -84,12 +84,12 @@ TEST_CASE("pattern gradients: a composition's are those of the kernel that it st
 
 TEST_CASE("pattern gradients: shifted windows are the composition of a mask and a bias over the whole grid",
           "[session][vision][gpu]") {
-    VisionModel windows(openVisionSource((kGoldenRoot / "swin").string()), {.validation = true});
+    VisionModel windows(openModelSource((kGoldenRoot / "swin").string()), {.device = {.validation = true}});
     const std::string bias = "position=grid_bias(8, 8, 3)", half = "position=grid_bias(4, 4, 3)";
     const std::vector<std::string> specs{"heads=multi_head(2), mask=shifted(8, 8, 4, 0), " + bias,
                                          "heads=multi_head(2), mask=shifted(8, 8, 4, 2), " + bias,
                                          "heads=multi_head(4), " + half, "heads=multi_head(4), " + half};
-    VisionModel whole(std::make_unique<ComposedSource>("swin", specs), {.validation = true});
+    VisionModel whole(std::make_unique<ComposedSource>("swin", specs), {.device = {.validation = true}});
     const std::vector<float> patches = windows.patchesOf(Golden("swin").image());
     CHECK(farthest(windows.predict(patches), whole.predict(patches)) < 1e-5);
     const auto rolledOut = [&](VisionModel& model) {
@@ -109,7 +109,7 @@ TEST_CASE("pattern gradients: shifted windows are the composition of a mask and 
 
 TEST_CASE("pattern gradients: a head behind a gate changes nothing, and a class that is none is refused",
           "[session][vision][gpu]") {
-    VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), {.validation = true});
+    VisionModel model(openModelSource((kGoldenRoot / "vit").string()), {.device = {.validation = true}});
     const std::vector<float> patches = model.patchesOf(Golden("vit").image());
     model.setGate(1, 2, 0);
     const auto gradients = gradientsOf(model, patches, 3);
@@ -121,6 +121,6 @@ TEST_CASE("pattern gradients: a head behind a gate changes nothing, and a class 
     CHECK(isZero(2));
     CHECK_FALSE(isZero(1));
     CHECK_THROWS_WITH(gradientsOf(model, patches, 7), CONTAINS("7 is not one of the 7 outputs of the model"));
-    VisionModel features(openVisionSource((kGoldenRoot / "vit_features").string()), {.validation = true});
+    VisionModel features(openModelSource((kGoldenRoot / "vit_features").string()), {.device = {.validation = true}});
     CHECK_THROWS_WITH(gradientsOf(features, std::vector<float>(25 * 16), 0), CONTAINS("this model has no classifier"));
 }

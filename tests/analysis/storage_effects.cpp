@@ -3,7 +3,6 @@
 #include "engine/inference/vision_model.h"
 #include "engine/io/decode_image.h"
 #include "engine/models/model_source.h"
-#include "engine/models/vision_source.h"
 #include "tests/analysis/vision_golden.h"
 #include "tests/support/catch.h"
 
@@ -54,7 +53,7 @@ TEST_CASE("storage effects: fewer bits take less memory and change the patterns 
 
 TEST_CASE("storage effects: of a picture, the probabilities of the classes take the place of perplexity",
           "[analysis][vision][gpu]") {
-    VisionModel model(openVisionSource("builtin:vit-shapes"), {});
+    VisionModel model(openModelSource("builtin:vit-shapes"), {});
     const std::vector<std::filesystem::path> examples = examplePictures("builtin:vit-shapes");
     REQUIRE_FALSE(examples.empty());
     const Input picture(model.patchesOf(decodeImage(examples.front())));
@@ -62,7 +61,7 @@ TEST_CASE("storage effects: of a picture, the probabilities of the classes take 
         analysisOf({Storage::F16, Storage::Q4_0}).run(model, {.input = picture}));
     REQUIRE(found->effects.size() == 3);
     const auto probabilities = [&](Storage storage) {
-        VisionModel other(openVisionSource("builtin:vit-shapes"), {}, {}, storage);
+        VisionModel other(openModelSource("builtin:vit-shapes"), {.storage = storage});
         return probabilitiesOf(other.predict(picture));
     };
     const std::vector<float> exact = probabilities(Storage::F32);

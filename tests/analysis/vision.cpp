@@ -4,7 +4,7 @@
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
 #include "engine/analysis/weighted_attention.h"
-#include "engine/models/vision_encoder.h"
+#include "engine/models/patch_stream.h"
 #include "tests/analysis/golden_case.h"
 #include "tests/analysis/vision_golden.h"
 

@@ -13,15 +13,15 @@ inline constexpr const char* kHeadGoldens[] = {"vit",  "deit",       "dinov2_reg
 /// A vision model of the goldens and the patches of its picture.
 struct GoldenPicture {
     /// @param change  of the model's description
-    explicit GoldenPicture(const std::string& name, const std::function<void(VisionConfig&)>& change = {})
-        : info(name), model(change ? std::make_unique<ChangedSource>(name, change)
-                                   : openVisionSource((kGoldenRoot / name).string()),
-                            {.softwareThreads = 0, .validation = true}),
+    explicit GoldenPicture(const std::string& name, const std::function<void(ModelSpec&)>& change = {})
+        : info(name),
+          model(change ? std::make_unique<ChangedSource>(name, change) : openModelSource((kGoldenRoot / name).string()),
+                {.device = {.softwareThreads = 0, .validation = true}}),
           patches(patchesOf(Golden(name).values("pixels"))) {}
 
     std::vector<float> patchesOf(const std::vector<float>& pixels) const {
-        const VisionConfig& config = model.config();
-        return cutPatches(pixels, config.channels, config.image, config.patch);
+        const ModelSpec& config = model.config();
+        return cutPatches(pixels, config.patches.channels, config.patches.image, config.patches.patch);
     }
     std::shared_ptr<const HeadDetection> heads() {
         return std::static_pointer_cast<HeadDetection>(HeadDetectionAnalysis{}.run(model, {.input = patches}));
@@ -33,6 +33,6 @@ struct GoldenPicture {
 };
 
 /// A change by which layer 1 pools its tokens.
-inline void poolTokens(VisionConfig& config) { config.pools = {{.layer = 1, .tokens = 5}}; }
+inline void poolTokens(ModelSpec& config) { config.patches.pools = {{.layer = 1, .tokens = 5}}; }
 
 } // namespace attn::test

@@ -1,6 +1,6 @@
 #include "engine/attention/block/block_flow.h"
 #include "engine/attention/mask/catalogue.h"
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 #include "engine/ops/gradient.h"
 #include "tests/attention/attention_case.h"
 #include "tests/support/farthest.h"
@@ -259,11 +259,12 @@ TEST_CASE("feed-forward layers in chunks give the same numbers", "[attention]") 
 TEST_CASE("shared layers have the weights of one, and FixNorm's words one length", "[attention]") {
     const auto namesOf = [](const char* attention) {
         LayerAttention layer{.spec = AttentionSpec::parse(attention), .headWidth = 4};
-        const DecoderConfig config{.vocabulary = 5,
-                                   .modelWidth = 8,
-                                   .context = 6,
-                                   .feedForward = {.width = 16},
-                                   .layers = std::vector<LayerAttention>(3, layer)};
+        ModelSpec config;
+        config.tokens.vocabulary = 5;
+        config.modelWidth = 8;
+        config.context = 6;
+        config.feedForward = {.width = 16};
+        config.layers = std::vector<LayerAttention>(3, layer);
         std::set<std::string> names;
         const ModelGraph decoder = buildForListing(config);
         for (uint32_t id = 0; id < decoder.graph->size(); ++id)
@@ -295,13 +296,17 @@ TEST_CASE("a block is the same whether a model's files describe it or a composit
             layer.spec.set(Slot::Residual, residual->id);
             layer.spec.set(Slot::FeedForward, "gelu", std::array{2.0});
         }
-        DecoderConfig config{.vocabulary = 5, .modelWidth = 8, .context = 6, .feedForward = {.width = 16}};
+        ModelSpec config;
+        config.tokens.vocabulary = 5;
+        config.modelWidth = 8;
+        config.context = 6;
+        config.feedForward = {.width = 16};
         config.layers.assign(3, layer);
         if (!isNamed) {
             config.norm = norm;
             config.residual = residual;
         }
-        return buildDecoder(config, {.queries = 6, .isTraining = true}).graph;
+        return buildModel(config, {.queries = 6, .isTraining = true}).graph;
     };
     const auto own = graphOf(false), named = graphOf(true);
     REQUIRE(own->size() == named->size());

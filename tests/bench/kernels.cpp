@@ -37,23 +37,17 @@ public:
                                  .headWidth = 64,
                                  .queryKeyValueBias = true,
                                  .outputBias = true};
-        config_ = {.name = "gpt2-small-shaped",
-                   .family = "gpt2",
-                   .vocabulary = 50257,
-                   .modelWidth = 768,
-                   .context = 1024,
-                   .positions = TextPositions::Learned,
-                   .feedForward = {.width = 3072},
-                   .layers = std::vector<LayerAttention>(12, attention)};
+        config_.name = "gpt2-small-shaped";
+        config_.family = "gpt2";
+        config_.tokens.vocabulary = 50257;
+        config_.modelWidth = 768;
+        config_.context = 1024;
+        config_.positions = Positions::Learned;
+        config_.feedForward = {.width = 3072};
+        config_.layers = std::vector<LayerAttention>(12, attention);
     }
-    const DecoderConfig& config() const override { return config_; }
-    const std::string& configText() const override { return text_; }
+    const ModelSpec& config() const override { return config_; }
     std::string familyTitle() const override { return "GPT-2 small, random weights"; }
-    std::string dtype() const override { return "F32"; }
-    const Tokenizer* tokenizer() const override { return nullptr; }
-    std::string example() const override { return {}; }
-    const std::vector<int>& stopTokens() const override { return none_; }
-    std::string sourceName(const std::string&) const override { return {}; }
     int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
         const float offset = parameter.ends_with(".w") ? 1.0f : 0.0f;
         uint64_t state = std::hash<std::string>{}(parameter) | 1;
@@ -69,9 +63,7 @@ public:
     }
 
 private:
-    DecoderConfig config_;
-    std::string text_;
-    std::vector<int> none_;
+    ModelSpec config_;
 };
 
 /// Runs a graph on random parameters on the device and on positions. @return the median seconds of a step
@@ -154,7 +146,7 @@ double readBandwidth() {
 
 /// Megabytes of weights that are read to write one token: all but the table of positions, of which one row is read. The
 /// table of tokens is also the unembedding.
-double megabytesPerToken(const LanguageModel& model, const DecoderConfig& config) {
+double megabytesPerToken(const LanguageModel& model, const ModelSpec& config) {
     const int64_t positions = config.context * storedRow(model.info().storage, config.modelWidth).bytes;
     return static_cast<double>(model.info().parameterBytes - positions) / 1e6;
 }
@@ -279,7 +271,7 @@ int bench(const BenchOptions& options) {
         results.add(fmt::format("replace the last of {} tokens: all thumbnails", tokens), median(seconds) * 1e3, "ms");
     }
     if (wants("gpt2")) {
-        const DecoderConfig config = RandomGpt2().config();
+        const ModelSpec config = RandomGpt2().config();
         for (const Storage storage : kStorages) {
             const std::string as = storage == Storage::F32 ? "" : fmt::format(", {}", storageName(storage));
             LanguageModel model(std::make_unique<RandomGpt2>(),

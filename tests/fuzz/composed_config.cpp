@@ -1,11 +1,10 @@
 #include "engine/io/tensor_writer.h"
 #include "engine/models/config_reader.h"
-#include "engine/models/decoder.h"
-#include "engine/models/family.h"
+#include "engine/models/families.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/model_source.h"
-#include "engine/models/vision_encoder.h"
+#include "engine/models/patch_stream.h"
 #include "engine/models/vision_family.h"
-#include "engine/models/vision_source.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -41,9 +40,7 @@ public:
     TextFolder() {
         fuzz::withJson(kText, "config.json", [&](const nlohmann::json& json) {
             const TensorNames names({});
-            writeWeights(
-                *this,
-                *buildForListing(familyOf(json, "config.json").config(ConfigReader(json, "config.json"), names)).graph);
+            writeWeights(*this, *buildForListing(kComposed.config(ConfigReader(json, "config.json"), names)).graph);
         });
     }
 };
@@ -56,8 +53,8 @@ public:
         const WrittenTensor tensor{.name = "embed.b_E", .shape = {1}, .values = zero};
         writeSafetensors(*this / "model.safetensors", std::span(&tensor, 1));
         const WeightSource weights(path());
-        const TensorNames names({});
-        writeWeights(*this, *buildVisionEncoder(kComposedVit.config({weights, names})).graph);
+        const ConfigReader read{weights.config(), weights.configFile()};
+        writeWeights(*this, *buildModel(kComposedVit.config(read, TensorNames({}))).graph);
     }
 };
 
@@ -71,11 +68,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const bool isVision = config.find(kComposedVit.id) != std::string_view::npos;
     const fuzz::Folder& folder = isVision ? static_cast<const fuzz::Folder&>(vision) : text;
     folder.write("config.json", config);
-    fuzz::mayRefuse([&] {
-        if (isVision)
-            openVisionSource(folder.path().string());
-        else
-            openModelSource(folder.path().string());
-    });
+    fuzz::mayRefuse([&] { openModelSource(folder.path().string()); });
     return 0;
 }

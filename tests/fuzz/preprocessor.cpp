@@ -11,7 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string_view text = fuzz::textOf(data, size);
     const bool isTimm = text.find("pretrained_cfg") != std::string_view::npos;
     fuzz::mayRefuse([&] {
-        const VisionConfig model{.image = {16, 16}, .patch = 4};
+        ModelSpec model = pictureSpec();
+        model.patches.image = {16, 16};
+        model.patches.patch = 4;
         if (!isTimm) huggingFace.write("preprocessor_config.json", text);
         ImagePreprocessing read;
         fuzz::withJson(isTimm ? text : "{}", "config.json", [&](const nlohmann::json& config) {

@@ -1,4 +1,4 @@
-#include "engine/models/vision_source.h"
+#include "engine/models/model_source.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                               {"\"pretrained_cfg\"", "timm_vit"},
                                               {"", "vit"}});
     const std::string folder = goldens.with(fuzz::textOf(data, size)).string();
-    isVisionModel(folder);
-    fuzz::mayRefuse([&] { openVisionSource(folder); });
+    axisOfModel(folder);
+    fuzz::mayRefuse([&] { openModelSource(folder); });
     return 0;
 }

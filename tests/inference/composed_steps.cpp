@@ -25,12 +25,13 @@ std::unique_ptr<LanguageModel> modelOf(const AttentionSpec& spec, int64_t contex
     const LayerAttention layer{
         .spec = spec, .headWidth = 16 / headCounts(spec).heads, .queryKeyValueBias = true, .outputBias = true};
     auto description = std::make_shared<WeightSet::Model>();
-    description->config = {.family = "attention-lab",
-                           .vocabulary = kVocabulary,
-                           .modelWidth = 16,
-                           .context = context,
-                           .feedForward = {.width = 32},
-                           .layers = std::vector<LayerAttention>(layers, layer)};
+    ModelSpec& config = description->config;
+    config.family = "attention-lab";
+    config.tokens.vocabulary = kVocabulary;
+    config.modelWidth = 16;
+    config.context = context;
+    config.feedForward = {.width = 32};
+    config.layers = std::vector<LayerAttention>(layers, layer);
     auto weights = std::make_shared<WeightSet>();
     weights->model = description;
     const ModelGraph graph = buildForListing(description->config);

@@ -45,14 +45,15 @@ std::unique_ptr<LanguageModel> runningModel() {
         return LayerAttention{
             .spec = AttentionSpec::parse(spec), .headWidth = 8, .queryKeyValueBias = true, .outputBias = true};
     };
-    description->config = {.name = "running",
-                           .family = "attention-lab",
-                           .vocabulary = 11,
-                           .modelWidth = 16,
-                           .context = 400,
-                           .feedForward = {.width = 32},
-                           .layers = {layer("heads=multi_head(2), normaliser=linear, mask=causal"),
-                                      layer("heads=multi_head(2), position=alibi, mask=causal")}};
+    ModelSpec& config = description->config;
+    config.name = "running";
+    config.family = "attention-lab";
+    config.tokens.vocabulary = 11;
+    config.modelWidth = 16;
+    config.context = 400;
+    config.feedForward = {.width = 32};
+    config.layers = {layer("heads=multi_head(2), normaliser=linear, mask=causal"),
+                     layer("heads=multi_head(2), position=alibi, mask=causal")};
     auto weights = std::make_shared<WeightSet>();
     weights->model = description;
     const ModelGraph graph = buildForListing(description->config);

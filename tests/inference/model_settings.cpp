@@ -3,7 +3,6 @@
 #include "engine/models/bundled.h"
 #include "engine/models/model_source.h"
 #include "engine/models/vision_family.h"
-#include "engine/models/vision_source.h"
 #include "tests/models/model_folder.h"
 #include "tests/support/answers.h"
 #include "tests/support/catch.h"
@@ -17,21 +16,14 @@ namespace {
 
 /// A line for each setting: "Windows: window_size 4 -> the last 4 tokens".
 std::string settingsIn(const std::string& path) {
-    std::vector<ModelSetting> settings;
-    if (isVisionModel(path)) {
-        settings = settingsOf(*openVisionSource(path));
-    } else {
-        const auto source = openModelSource(path);
-        settings = settingsOf(*source, source->config().context);
-    }
+    const auto source = openModelSource(path);
     std::string lines;
-    for (const ModelSetting& each : settings) lines += each.name + ": " + each.asked + " -> " + each.inForce + "\n";
+    for (const ModelSetting& each : settingsOf(*source, source->config().context))
+        lines += each.name + ": " + each.asked + " -> " + each.inForce + "\n";
     return lines;
 }
 
-std::vector<std::string> warningsOf(const std::string& path) {
-    return isVisionModel(path) ? openVisionSource(path)->warnings() : openModelSource(path)->warnings();
-}
+std::vector<std::string> warningsOf(const std::string& path) { return openModelSource(path)->warnings(); }
 
 } // namespace
 

@@ -2,7 +2,6 @@
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/model_source.h"
-#include "engine/models/vision_source.h"
 #include "tests/models/hollow_llama.h"
 #include "tests/support/catch.h"
 
@@ -33,7 +32,7 @@ TEST_CASE("storage choice: the memory is known before a model is loaded", "[infe
     const StorageChoice choice = storageChoice("builtin:vit-fashion");
     CHECK_FALSE(choice.writes());
     for (const StorageNeeds& needs : choice.needs) {
-        const VisionModel model(openVisionSource("builtin:vit-fashion"), {}, {}, needs.storage);
+        const VisionModel model(openModelSource("builtin:vit-fashion"), {.storage = needs.storage});
         CHECK(needs.parameterBytes == model.info().parameterBytes);
         CHECK(needs.readBytes == 0);
     }
@@ -42,10 +41,10 @@ TEST_CASE("storage choice: the memory is known before a model is loaded", "[infe
 TEST_CASE("storage choice: writing a token reads every weight but the other rows of tables", "[inference]") {
     const char* path = "builtin:stories";
     const auto source = openModelSource(path);
-    const DecoderConfig& config = source->config();
+    const ModelSpec& config = source->config();
     const StorageChoice choice = storageChoice(path);
     int64_t expected = choice.parameterCount;
-    if (!config.tiedEmbedding) expected -= (config.vocabulary - 1) * config.modelWidth;
+    if (!config.tiedEmbedding) expected -= (config.tokens.vocabulary - 1) * config.modelWidth;
     CHECK(choice.needs.front().readBytes == 4 * expected);
     const StorageNeeds &halves = choice.needs.at(static_cast<size_t>(Storage::F16)),
                        &bytes = choice.needs.at(static_cast<size_t>(Storage::Q8_0));

@@ -362,7 +362,7 @@ TEST_CASE("lab: positions and filters are read when they are looked at", "[lab][
     CHECK(filters.figure()->items() == 24);
     REQUIRE(isKnown());
     CHECK(lab.find<ModelPanel>("model").numbers().arrays()[0].values ==
-          static_cast<const PatchEmbedding&>(*lab.snapshot().analyses.at("patch_embedding")).rawFilters);
+          static_cast<const PatchEmbeddingMaps&>(*lab.snapshot().analyses.at("patch_embedding")).rawFilters);
 }
 
 TEST_CASE("lab: another picture and another model stand beside the first, with what differs", "[lab][vision]") {

@@ -18,7 +18,7 @@ void press(LabWindow& lab, const char* name) {
 
 /// What the engine says of the panel's picture, changed by hand.
 std::vector<float> logitsOf(LabWindow& lab, int layer, int head, float gate, const Changes& edits) {
-    VisionModel model(openVisionSource((test::kGoldenRoot / "vit").string()), {.softwareThreads = 0});
+    VisionModel model(openModelSource((test::kGoldenRoot / "vit").string()), {.device = {.softwareThreads = 0}});
     const GivenPicture& given = setup(lab).given;
     const std::vector<float> patches = model.patchesOf(*given.image);
     Changes all = edits;
@@ -104,7 +104,7 @@ TEST_CASE("lab: a value of another picture, a direction and a whole layer change
     lab.find<QSpinBox>("interventionLayer").setValue(1);
     press(lab, "interventionAdd");
     // Every token of the stream is the other picture's: so is the answer.
-    VisionModel model(openVisionSource((test::kGoldenRoot / "vit").string()), {.softwareThreads = 0});
+    VisionModel model(openModelSource((test::kGoldenRoot / "vit").string()), {.device = {.softwareThreads = 0}});
     const std::vector<float> others = model.predict(model.patchesOf(*setup(lab).given.other));
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && near(lab.snapshot().answer->logits, others); }));
 

@@ -56,7 +56,7 @@ TEST_CASE("lab: kinds of heads are listed, sorted by a click, and lead to where 
     CHECK(table.isVisible());
 
     // As the engine finds them.
-    VisionModel model(openVisionSource("builtin:vit-fashion"), {.softwareThreads = 0});
+    VisionModel model(openModelSource("builtin:vit-fashion"), {.device = {.softwareThreads = 0}});
     const std::vector<float> patches = model.patchesOf(*setup(lab).given.image);
     const auto result = HeadDetectionAnalysis{}.run(model, {.input = patches});
     const auto& heads = static_cast<const HeadDetection&>(*result).heads;

@@ -1,6 +1,7 @@
 #include "engine/io/weight_source.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/family.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/model_source.h"
 #include "tests/models/model_folder.h"
 #include "tests/support/answers.h"
@@ -41,7 +42,7 @@ constexpr const char* kPointer = "version https://git-lfs.github.com/spec/v1\noi
 /// Every value of every parameter, as a model would load it.
 std::vector<float> allValues(const fs::path& path) {
     const auto source = openModelSource(path.string());
-    const ModelGraph decoder = buildDecoder(source->config(), {.queries = 1, .cacheCapacity = 1});
+    const ModelGraph decoder = buildModel(source->config(), {.queries = 1, .cacheCapacity = 1});
     std::vector<float> values;
     for (const Node* node : storedParameters(*decoder.graph)) {
         const Shape& shape = node->outputs[0].shape;
@@ -321,7 +322,7 @@ TEST_CASE("bad folders: a model that an older version wrote with projections of 
     const auto configOf = [&](std::vector<std::string> tensors) {
         return family.config(ConfigReader(described, "config.json"), TensorNames(std::move(tensors)));
     };
-    const DecoderConfig config = configOf({"embed.W_E", "blocks.1.attn.W_V"});
+    const ModelSpec config = configOf({"embed.W_E", "blocks.1.attn.W_V"});
     CHECK(config.layers[0].headWidth == 12);
     CHECK(config.layers[1].headWidth == 6);
     CHECK(family.describe(config).at("heads") == 2);

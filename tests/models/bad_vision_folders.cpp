@@ -1,3 +1,5 @@
+#include "engine/inference/language_model.h"
+#include "engine/inference/vision_model.h"
 #include "engine/models/model_source.h"
 #include "engine/models/preprocessor_config.h"
 #include "tests/models/model_folder.h"
@@ -13,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 std::vector<std::string> warningsOf(const ModelFolder& folder) {
-    return openVisionSource(folder.path().string())->warnings();
+    return openModelSource(folder.path().string())->warnings();
 }
 
 } // namespace
@@ -25,7 +27,7 @@ TEST_CASE("bad vision folders: every case of bad_vision_folders.json", "[models]
         folder.change(named);
         std::optional<ImageSize> size;
         if (named.contains("size")) size = {named["size"][0], named["size"][1]};
-        return sentenceOf([&] { openVisionSource(folder.path().string(), size); });
+        return sentenceOf([&] { openModelSource(folder.path().string(), size); });
     });
 }
 
@@ -60,7 +62,10 @@ TEST_CASE("vision folders: an image processor's own defaults hold where its file
     const auto read = [](const json& fields) {
         ModelFolder folder("vit");
         writeFile(folder / "preprocessor_config.json", fields.dump());
-        return readPreprocessing(folder.path(), json::object(), {.image = {16, 16}, .patch = 4}).preprocessing;
+        ModelSpec model = pictureSpec();
+        model.patches.image = {16, 16};
+        model.patches.patch = 4;
+        return readPreprocessing(folder.path(), json::object(), model).preprocessing;
     };
     const ImagePreprocessing bit = read({{"image_processor_type", "BitImageProcessor"}});
     CHECK(bit.shortestEdge == 224);
@@ -81,7 +86,7 @@ TEST_CASE("vision folders: sizes of preprocessor_config.json in every way they a
     const auto read = [](const json& fields) {
         ModelFolder folder("vit");
         writeFile(folder / "preprocessor_config.json", fields.dump());
-        return openVisionSource(folder.path().string())->preprocessing();
+        return openModelSource(folder.path().string())->preprocessing();
     };
     CHECK(read({{"size", 20}}).resize == ImageSize{20, 20});
     CHECK(read({{"size", {{"height", 20}, {"width", 24}}}}).resize == ImageSize{20, 24});
@@ -102,21 +107,23 @@ TEST_CASE("vision folders: sizes of preprocessor_config.json in every way they a
 TEST_CASE("vision folders: a language command says what to use instead", "[models][vision]") {
     for (const auto& [model, title] :
          {std::pair{"vit", "Vision Transformer"}, {"timm_vit", "Vision Transformer of timm"}})
-        CHECK_THAT(sentenceOf([&, name = model] { openModelSource((kGoldenRoot / name).string()); }),
+        CHECK_THAT(sentenceOf([&, name = model] { LanguageModel(openModelSource((kGoldenRoot / name).string()), {}); }),
                    CONTAINS("this is a vision model (" + std::string(title) +
                             "); it reads pictures, not text; give it a picture: 'attention-cli classify'"));
-    CHECK(isVisionModel((kGoldenRoot / "timm_vit").string()));
-    CHECK_FALSE(isVisionModel((kGoldenRoot / "gpt2").string()));
-    CHECK_FALSE(isVisionModel("/nowhere"));
+    CHECK_THAT(sentenceOf([&] { VisionModel(openModelSource((kGoldenRoot / "gpt2").string()), {}); }),
+               CONTAINS("this model reads text, not pictures; leave out --image"));
+    CHECK(axisOfModel((kGoldenRoot / "timm_vit").string()) == AxisKind::Patches);
+    CHECK(axisOfModel((kGoldenRoot / "gpt2").string()) == AxisKind::Tokens);
+    CHECK_FALSE(axisOfModel("/nowhere"));
 }
 
 TEST_CASE("vision folders: labels come from id2label", "[models][vision]") {
-    CHECK(openVisionSource((kGoldenRoot / "vit").string())->labels().at(6) == "thing 6");
-    CHECK(openVisionSource((kGoldenRoot / "timm_vit").string())->labels().empty());
+    CHECK(openModelSource((kGoldenRoot / "vit").string())->config().labels.at(6) == "thing 6");
+    CHECK(openModelSource((kGoldenRoot / "timm_vit").string())->config().labels.empty());
     ModelFolder folder("vit");
     folder.edit("config.json", [](json& config) {
         config["id2label"] = {{"2", "cat"}, {"999", "x"}, {"y", "z"}, {"1", 4}};
     });
-    const auto labels = openVisionSource(folder.path().string())->labels();
+    const auto labels = openModelSource(folder.path().string())->config().labels;
     CHECK(labels == std::vector<std::string>{"", "", "cat", "", "", "", ""});
 }

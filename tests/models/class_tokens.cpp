@@ -69,7 +69,7 @@ TEST_CASE("class tokens: a model that does not say its end or its start has thos
     CHECK(open("bart", {"decoder_start_token_id"})->config().startToken == 2);
     CHECK(open("marian", {"decoder_start_token_id"})->config().startToken == 40); // the last: there is no token 58100
     CHECK(open("t5", {"decoder_start_token_id"})->config().startToken == 0);
-    CHECK(open("roberta", {"pad_token_id"})->config().paddingToken == 1);
+    CHECK(open("roberta", {"pad_token_id"})->config().tokens.paddingToken == 1);
     ModelFolder folder("qwen2");
     folder.edit("config.json", [](json& config) { config.erase("eos_token_id"); });
     CHECK(openModelSource(folder.path().string())->stopTokens().empty());

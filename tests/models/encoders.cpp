@@ -31,10 +31,10 @@ std::vector<double> denseParameter(const ModelSource& source, const std::string&
 void checkReferences(const std::string& name, int64_t padding) {
     const Golden golden(name);
     const auto source = openModelSource((kGoldenRoot / name).string());
-    const DecoderConfig& config = source->config();
+    const ModelSpec& config = source->config();
     const std::vector<int> tokens = golden.integers("tokens"), types = golden.integers("token_types");
     const auto count = static_cast<int64_t>(tokens.size()), rows = count + padding;
-    const ModelGraph built = buildDecoder(config, {.queries = rows});
+    const ModelGraph built = buildModel(config, {.queries = rows});
     std::map<std::string, Tensor> outputs;
     for (const auto& [hook, probe] : built.graph->probes())
         if (golden.contains(hook)) outputs.emplace("result " + hook, probe.tensor);
@@ -74,7 +74,7 @@ void checkReferences(const std::string& name, int64_t padding) {
     const std::vector<int32_t> positionsOfText = positionRows(config, tokens);
     integers(decoder_names::kPositionRows,
              [&](int64_t row) { return inText(row) ? positionsOfText[static_cast<size_t>(row)] : 0; });
-    if (config.tokenTypes > 0)
+    if (config.tokens.types > 0)
         integers(decoder_names::kTokenTypes, [&](int64_t row) { return inText(row) ? at(types, row) : 1; });
     executor.run({});
     for (const auto& [result, tensor] : outputs) {
@@ -189,6 +189,6 @@ TEST_CASE("encoders: RoBERTa's folder reads pairs of texts with two separators, 
     const Encoding pair = tokenizer.encodePair("The <mask> sat.", "W?");
     CHECK(pair.ids == ids({"<s>", "T", "he", "<mask>", "\u0120", "s", "at", ".", "</s>", "</s>", "W", "?", "</s>"}));
     CHECK(std::ranges::all_of(pair.types, [](int type) { return type == 0; }));
-    CHECK(tokenizer.maskId() == source->config().vocabulary - 1);
+    CHECK(tokenizer.maskId() == source->config().tokens.vocabulary - 1);
     CHECK(source->config().context == 20); // of the 22 rows of the file
 }

@@ -2,7 +2,6 @@
 #include "engine/io/tensor_writer.h"
 #include "engine/io/weight_source.h"
 #include "engine/models/model_source.h"
-#include "engine/models/vision_source.h"
 #include "tests/models/golden_cases.h"
 #include "tests/models/model_folder.h"
 #include "tests/support/answers.h"
@@ -27,7 +26,7 @@ std::string said(const ModelFolder& folder) {
     return refused == "accepted" ? all : refused;
 }
 
-DecoderConfig configOf(const std::string& model, const json& patch) {
+ModelSpec configOf(const std::string& model, const json& patch) {
     ModelFolder folder(model);
     folder.edit("config.json", [&](json& config) {
         if (!patch.is_null()) config.update(patch);
@@ -41,7 +40,7 @@ std::vector<double> rotaryOf(const std::string& model, const json& patch) {
 
 /// The layers that see only some earlier tokens.
 std::vector<int> slidingLayers(const std::string& model, const json& patch) {
-    const DecoderConfig config = configOf(model, patch);
+    const ModelSpec config = configOf(model, patch);
     std::vector<int> found;
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
         if (config.layers[layer].spec.mask != MaskExpression::causal()) found.push_back(static_cast<int>(layer));
@@ -251,10 +250,10 @@ TEST_CASE("BART: a final norm that the configuration asks for is in force, or re
 
 TEST_CASE("left out: vision models say what they do not use", "[models]") {
     ModelFolder folder("vit");
-    CHECK(openVisionSource(folder.path().string())->warnings().empty());
+    CHECK(openModelSource(folder.path().string())->warnings().empty());
     folder.edit("config.json", [](json& config) { config["use_relative_position_bias"] = true; });
-    REQUIRE(openVisionSource(folder.path().string())->warnings().size() == 1);
-    CHECK(openVisionSource(folder.path().string())->leftOut().fields.front().path == "use_relative_position_bias");
+    REQUIRE(openModelSource(folder.path().string())->warnings().size() == 1);
+    CHECK(openModelSource(folder.path().string())->leftOut().fields.front().path == "use_relative_position_bias");
 }
 
 TEST_CASE("configurations: windows follow Qwen2's three fields, and Mistral's one", "[models]") {

@@ -1,4 +1,4 @@
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 #include "tests/support/catch.h"
 
 #include <map>
@@ -15,8 +15,12 @@ std::map<std::string, int64_t> learned(const std::string& attention, bool hasBia
     const AttentionSpec spec = AttentionSpec::parse(attention);
     const LayerAttention layer{
         .spec = spec, .headWidth = headWidth(spec, kStream), .queryKeyValueBias = hasBias, .outputBias = hasBias};
-    const DecoderConfig config{
-        .vocabulary = 5, .modelWidth = kStream, .context = 10, .feedForward = {.width = 16}, .layers = {layer, layer}};
+    ModelSpec config;
+    config.tokens.vocabulary = 5;
+    config.modelWidth = kStream;
+    config.context = 10;
+    config.feedForward = {.width = 16};
+    config.layers = {layer, layer};
     std::map<std::string, int64_t> counts;
     const ModelGraph model = buildForListing(config);
     for (const Node* node : storedParameters(*model.graph))

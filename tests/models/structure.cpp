@@ -1,8 +1,8 @@
 #include "engine/models/structure.h"
 
-#include "engine/models/decoder.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/model_source.h"
-#include "engine/models/vision_config.h"
+#include "engine/models/model_spec.h"
 
 #include "tests/models/golden_cases.h"
 #include "tests/models/vision_folder.h"
@@ -18,8 +18,8 @@ LayerAttention layer(int64_t heads, int64_t keyValueHeads, int64_t width) {
 } // namespace
 
 TEST_CASE("structure: a decoder is one stream of tokens with a site in each layer", "[models]") {
-    DecoderConfig config;
-    config.vocabulary = 50;
+    ModelSpec config;
+    config.tokens.vocabulary = 50;
     config.modelWidth = 32;
     config.layers = {layer(4, 2, 8), layer(2, 2, 16)};
     const ModelStructure structure = structureOf(config, 128);
@@ -36,15 +36,15 @@ TEST_CASE("structure: a decoder is one stream of tokens with a site in each laye
 }
 
 TEST_CASE("structure: an encoder of pictures begins a stream where tokens merge or pool", "[models]") {
-    VisionConfig config;
-    config.image = {32, 32};
-    config.patch = 4;
+    ModelSpec config = pictureSpec();
+    config.patches.image = {32, 32};
+    config.patches.patch = 4;
     config.modelWidth = 8;
-    config.clsToken = false;
+    config.patches.clsToken = false;
     config.classes = 10;
     config.layers = {layer(1, 1, 8), layer(1, 1, 8), layer(2, 2, 8), layer(4, 4, 4)};
-    config.merges = {2};
-    config.pools = {{.layer = 3, .tokens = 5}};
+    config.patches.merges = {2};
+    config.patches.pools = {{.layer = 3, .tokens = 5}};
     const ModelStructure structure = structureOf(config);
 
     REQUIRE(structure.streams.size() == 3);
@@ -58,8 +58,8 @@ TEST_CASE("structure: an encoder of pictures begins a stream where tokens merge 
     CHECK(structure.mostHeads() == 4);
     CHECK(structure.readouts == std::vector<Readout>{{.kind = Readout::Kind::Class, .stream = 2, .choices = 10}});
 
-    config.merges = {};
-    config.pools = {};
+    config.patches.merges = {};
+    config.patches.pools = {};
     config.classes = 0;
     const ModelStructure plain = structureOf(config);
     CHECK(plain.streams == std::vector<Stream>{{.name = "encoder", .axis = 0, .width = 8}});

@@ -240,7 +240,7 @@ void checkLogits(Small small, const json& config, int64_t heads, double (*activa
     for (int64_t channel = 0; channel < 3; ++channel)
         for (int64_t at = 0; at < side * side; ++at)
             pixels.push_back(static_cast<double>(image.rgb[static_cast<size_t>(at * 3 + channel)]) / 127.5 - 1);
-    VisionModel model(openVisionSource(folder.path().string()), {.validation = true});
+    VisionModel model(openModelSource(folder.path().string()), {.device = {.validation = true}});
     CHECK(model.info().heads == heads);
     const std::vector<double> expected = Reference(small, heads, activation).logits(pixels, poolsMean);
     CHECK(farthest(model.predict(model.patchesOf(image)), std::vector<float>(expected.begin(), expected.end())) < 1e-4);
@@ -250,14 +250,14 @@ std::string refusalOf(const json& config, Small small = {}) {
     const TemporaryFolder folder;
     small.fill();
     writeFolder(folder.path(), small, config);
-    return sentenceOf([&] { openVisionSource(folder.path().string()); });
+    return sentenceOf([&] { openModelSource(folder.path().string()); });
 }
 
 std::vector<std::string> warningsOf(const json& config, Small small = {}) {
     const TemporaryFolder folder;
     small.fill();
     writeFolder(folder.path(), small, config);
-    return openVisionSource(folder.path().string())->warnings();
+    return openModelSource(folder.path().string())->warnings();
 }
 
 } // namespace
@@ -382,7 +382,7 @@ TEST_CASE("timm: pictures are prepared as pretrained_cfg says", "[models][vision
         small.fill();
         writeFolder(folder.path(), small,
                     {{"architecture", "test_vit"}, {"model_args", args}, {"pretrained_cfg", std::move(pictures)}});
-        return openVisionSource(folder.path().string())->preprocessing();
+        return openModelSource(folder.path().string())->preprocessing();
     };
     const ImagePreprocessing usual = read({{"input_size", {3, 16, 16}}}); // timm's own defaults
     CHECK(usual.shortestEdge == 18);                                      // floor(16 / 0.875)

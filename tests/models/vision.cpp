@@ -1,6 +1,6 @@
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/vision_model.h"
-#include "engine/models/vision_encoder.h"
+#include "engine/models/patch_stream.h"
 #include "engine/runtime/gpu_executor.h"
 #include "tests/models/golden_cases.h"
 #include "tests/models/vision_folder.h"
@@ -17,15 +17,15 @@ TEST_CASE("vision goldens: preprocessing, logits, patterns and every hook agree 
     REQUIRE(cases.size() >= 8);
     for (const auto& [name, family, tokens, classes] : cases) {
         INFO(name);
-        VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.validation = true});
+        VisionModel model(openModelSource((kGoldenRoot / name).string()), {.device = {.validation = true}});
         const ModelInfo& info = model.info();
         CHECK(info.family == family);
         CHECK(info.tokens() == tokens);
         CHECK(info.classes == classes);
         const Golden golden(name);
         const std::vector<float> patches = model.patchesOf(golden.image());
-        CHECK(farthest(patches, cutPatches(golden.values("pixels"), model.config().channels, model.config().image,
-                                           model.config().patch)) < 1e-5);
+        CHECK(farthest(patches, cutPatches(golden.values("pixels"), model.config().patches.channels,
+                                           model.config().patches.image, model.config().patches.patch)) < 1e-5);
 
         std::string hooks;
         for (const std::string& hook : info.hooks)
@@ -45,14 +45,14 @@ TEST_CASE("vision goldens: preprocessing, logits, patterns and every hook agree 
 TEST_CASE("vision: a batch of pictures gives what each gives alone", "[models][vision][gpu]") {
     // 17 tokens are padded to 20 for the kernel of several sequences; 64, of 63 patches and CLS, are not.
     for (const std::optional<ImageSize>& size : {std::optional<ImageSize>(), std::optional(ImageSize{28, 36})}) {
-        const auto source = openVisionSource((kGoldenRoot / "vit").string(), size);
-        VisionModel model(openVisionSource((kGoldenRoot / "vit").string(), size), {.validation = true});
+        const auto source = openModelSource((kGoldenRoot / "vit").string(), size);
+        VisionModel model(openModelSource((kGoldenRoot / "vit").string(), size), {.device = {.validation = true}});
         INFO(model.info().tokens());
         const std::vector<float> first = model.patchesOf(Golden("vit").image());
         std::vector<float> second = first;
         std::ranges::reverse(second);
 
-        const ModelGraph batch = buildVisionEncoder(source->config(), {.images = 2});
+        const ModelGraph batch = buildModel(source->config(), {.images = 2});
         const auto plan = compile(batch.graph, {{"logits_of_both", batch.logits}});
         TensorStore store(model.device());
         for (const ParameterInfo& parameter : model.info().parameters) {
@@ -78,13 +78,14 @@ TEST_CASE("vision: a batch of pictures gives what each gives alone", "[models][v
 }
 
 TEST_CASE("vision: attention that suits a grid builds in the same encoder", "[models][vision]") {
-    VisionConfig config{.image = {16, 16},
-                        .patch = 4,
-                        .modelWidth = 16,
-                        .clsToken = false,
-                        .feedForward = {.width = 32, .activation = Activation::GeluErf},
-                        .pooling = VisionPooling::Mean,
-                        .classes = 3};
+    ModelSpec config = pictureSpec();
+    config.patches.image = {16, 16};
+    config.patches.patch = 4;
+    config.modelWidth = 16;
+    config.patches.clsToken = false;
+    config.feedForward = {.width = 32, .activation = Activation::GeluErf};
+    config.pooling = PatchPooling::Mean;
+    config.classes = 3;
     for (const char* text : {"heads=multi_head(2)", "heads=multi_head(2), mask=axial(4, 4)",
                              "heads=multi_head(2), mask=local2d(4, 4, 2, 2, 1, 1)",
                              "heads=multi_head(2), mask=shifted(4, 4, 2, 1)", "heads=multi_head(2), normaliser=xcit",
@@ -93,10 +94,9 @@ TEST_CASE("vision: attention that suits a grid builds in the same encoder", "[mo
         const AttentionSpec spec = AttentionSpec::parse(text);
         config.layers.assign(2, {.spec = spec, .outputBias = true});
         for (LayerAttention& layer : config.layers) layer.headWidth = 16 / layer.heads().heads;
-        for (const VisionPositions positions :
-             {VisionPositions::None, VisionPositions::Learned, VisionPositions::Sinusoidal}) {
+        for (const Positions positions : {Positions::None, Positions::Learned, Positions::Sinusoidal}) {
             config.positions = positions;
-            const ModelGraph encoder = buildVisionEncoder(config, {.images = 3});
+            const ModelGraph encoder = buildModel(config, {.images = 3});
             CHECK(encoder.logits.shape() == Shape{3, 3});
         }
     }
@@ -105,10 +105,10 @@ TEST_CASE("vision: attention that suits a grid builds in the same encoder", "[mo
 TEST_CASE("vision: tokens are pooled by K-means, and what is pooled is drawn where it was", "[models][vision][gpu]") {
     constexpr size_t kTokens = 16, kPooled = 5, kWidth = 24;
     VisionModel model(std::make_unique<ChangedSource>("vit",
-                                                      [](VisionConfig& config) {
-                                                          config.pools = {{1, kPooled}};
+                                                      [](ModelSpec& config) {
+                                                          config.patches.pools = {{1, kPooled}};
                                                       }),
-                      {.validation = true});
+                      {.device = {.validation = true}});
     const std::vector<float> patches = model.patchesOf(Golden("vit").image());
     std::map<std::string, std::vector<float>> hooks;
     for (const CapturedHook& hook : model.capture(patches, "*hook_resid_post,*hook_resid_pre,*hook_pooled_into"))
@@ -158,36 +158,40 @@ TEST_CASE("vision: tokens are pooled by K-means, and what is pooled is drawn whe
 }
 
 TEST_CASE("vision: windows, merges and pools that do not fit are refused", "[models][vision]") {
-    VisionConfig config{.name = "small",
-                        .image = {16, 16},
-                        .patch = 4,
-                        .modelWidth = 8,
-                        .clsToken = false,
-                        .pooling = VisionPooling::Mean};
+    ModelSpec config = pictureSpec();
+    config.name = "small";
+    config.patches.image = {16, 16};
+    config.patches.patch = 4;
+    config.modelWidth = 8;
+    config.patches.clsToken = false;
+    config.pooling = PatchPooling::Mean;
     config.layers.assign(2, {.spec = plainAttention({2, 2}, {}), .headWidth = 4, .outputBias = true});
-    const auto problem = [&](const std::function<void(VisionConfig&)>& change) {
-        VisionConfig changed = config;
+    const auto problem = [&](const std::function<void(ModelSpec&)>& change) {
+        ModelSpec changed = config;
         change(changed);
-        return sentenceOf([&] { buildVisionEncoder(changed); });
+        return sentenceOf([&] { buildModel(changed); });
     };
-    CHECK_THAT(problem([](VisionConfig& c) { c.pools = {{1, 16}}; }), CONTAINS("16 tokens cannot be pooled into 16"));
-    CHECK_THAT(problem([](VisionConfig& c) { c.pools = {{2, 4}}; }), CONTAINS("before layer 2"));
-    CHECK_THAT(problem([](VisionConfig& c) { c.pools = {{1, 4}, {1, 3}}; }), CONTAINS("list each layer once"));
+    CHECK_THAT(problem([](ModelSpec& c) {
+                   c.patches.pools = {{1, 16}};
+               }),
+               CONTAINS("16 tokens cannot be pooled into 16"));
+    CHECK_THAT(problem([](ModelSpec& c) { c.patches.pools = {{2, 4}}; }), CONTAINS("before layer 2"));
+    CHECK_THAT(problem([](ModelSpec& c) { c.patches.pools = {{1, 4}, {1, 3}}; }), CONTAINS("list each layer once"));
     for (const char* block : {"heads=multi_head(2), layers=shared", "heads=multi_head(2), residual=reversible"})
-        CHECK_THAT(problem([&](VisionConfig& c) {
-                       c.merges = {1};
+        CHECK_THAT(problem([&](ModelSpec& c) {
+                       c.patches.merges = {1};
                        for (LayerAttention& layer : c.layers) layer.spec = AttentionSpec::parse(block);
                        c.layers[1].headWidth = 8;
                    }),
                    CONTAINS("remove merges"));
-    CHECK_THAT(problem([](VisionConfig& c) {
-                   c.clsToken = true;
-                   c.windows.assign(2, {.size = 2});
+    CHECK_THAT(problem([](ModelSpec& c) {
+                   c.patches.clsToken = true;
+                   c.patches.windows.assign(2, {.size = 2});
                }),
                CONTAINS("need a model without a CLS token and registers"));
-    CHECK_THAT(problem([](VisionConfig& c) {
-                   c.merges = {1};
-                   c.pools = {{1, 3}};
+    CHECK_THAT(problem([](ModelSpec& c) {
+                   c.patches.merges = {1};
+                   c.patches.pools = {{1, 3}};
                }),
                CONTAINS("pooled tokens have none"));
 }
@@ -205,7 +209,7 @@ TEST_CASE("vision: sinusoids of a grid are unit pairs that tell rows from column
 }
 
 TEST_CASE("vision: a gate at zero takes a head out, and the same hooks plan nothing again", "[models][vision][gpu]") {
-    VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), {.validation = true});
+    VisionModel model(openModelSource((kGoldenRoot / "vit").string()), {.device = {.validation = true}});
     const std::vector<float> patches = model.patchesOf(Golden("vit").image());
     const std::vector<float> before = model.predict(patches);
     model.capture(patches, "blocks.0.attn.hook_z");
@@ -223,10 +227,11 @@ TEST_CASE("vision: a gate at zero takes a head out, and the same hooks plan noth
 }
 
 TEST_CASE("vision: positions are interpolated to the size that is asked for", "[models][vision][gpu]") {
-    const auto source = openVisionSource((kGoldenRoot / "vit").string(), ImageSize{24, 32});
-    CHECK(source->config().grid() == ImageSize{6, 8});
+    const auto source = openModelSource((kGoldenRoot / "vit").string(), ImageSize{24, 32});
+    CHECK(source->config().patches.grid() == ImageSize{6, 8});
     CHECK_THAT(source->warnings().front(), CONTAINS("positions of 4 x 4 patches are interpolated to 8 x 6"));
-    VisionModel model(openVisionSource((kGoldenRoot / "vit").string(), ImageSize{24, 32}), {.validation = true});
+    VisionModel model(openModelSource((kGoldenRoot / "vit").string(), ImageSize{24, 32}),
+                      {.device = {.validation = true}});
     const auto captured = model.capture(model.patchesOf(Golden("vit").image()), "hook_pos_embed,logits");
     CHECK(captured[0].shape == Shape{49, 24});
     const auto trained = Golden("vit").values("hook_pos_embed");

@@ -126,7 +126,8 @@ TEST_CASE("attention-cli: what cannot be done with a picture is said", "[models]
                CONTAINS("broken.png: ") && !CONTAINS("accepted"));
     CHECK_THAT(said("classify " + pathOf("vit_features") + " --image " + picture),
                CONTAINS("this model has no classifier"));
-    CHECK_THAT(said("classify " + pathOf("gpt2") + " --image " + picture), CONTAINS("not a supported vision model"));
+    CHECK_THAT(said("classify " + pathOf("gpt2") + " --image " + picture),
+               CONTAINS("this model reads text, not pictures"));
     CHECK_THAT(said("classify " + pathOf("vit") + " --image " + picture + " --size 30"),
                CONTAINS("cannot be cut into patches of 4 x 4"));
     CHECK_THAT(said("classify " + pathOf("vit") + " --image " + picture + " --size 30y", 2),

@@ -2,7 +2,7 @@
 
 #include "engine/io/image.h"
 #include "engine/io/safetensors.h"
-#include "engine/models/vision_source.h"
+#include "engine/models/model_source.h"
 #include "tests/io/files.h"
 
 namespace attn::test {
@@ -36,27 +36,20 @@ private:
 };
 
 /// A model of the goldens whose description is changed where its weights still fit.
-class ChangedSource : public VisionSource {
+class ChangedSource : public SameSource {
 public:
-    ChangedSource(const std::string& name, const std::function<void(VisionConfig&)>& change)
-        : folder_(openVisionSource((kGoldenRoot / name).string())), config_(folder_->config()) {
-        change(config_);
-    }
-    const VisionConfig& config() const override { return config_; }
-    const ImagePreprocessing& preprocessing() const override { return folder_->preprocessing(); }
-    const std::vector<std::string>& labels() const override { return folder_->labels(); }
-    const std::vector<std::string>& warnings() const override { return folder_->warnings(); }
-    const std::string& configText() const override { return folder_->configText(); }
-    std::string familyTitle() const override { return folder_->familyTitle(); }
-    std::string dtype() const override { return folder_->dtype(); }
-    std::string sourceName(const std::string& parameter) const override { return folder_->sourceName(parameter); }
-    int64_t read(const std::string& parameter, const Shape& shape, const RowWriter& write) const override {
-        return folder_->read(parameter, shape, write);
-    }
+    ChangedSource(const std::string& name, const std::function<void(ModelSpec&)>& change)
+        : ChangedSource(openModelSource((kGoldenRoot / name).string()), change) {}
+    const ModelSpec& config() const override { return config_; }
 
 private:
-    std::unique_ptr<VisionSource> folder_;
-    VisionConfig config_;
+    ChangedSource(std::unique_ptr<ModelSource> folder, const std::function<void(ModelSpec&)>& change)
+        : SameSource(*folder), folder_(std::move(folder)), config_(folder_->config()) {
+        change(config_);
+    }
+
+    std::unique_ptr<ModelSource> folder_;
+    ModelSpec config_;
 };
 
 } // namespace attn::test

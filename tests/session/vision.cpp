@@ -134,7 +134,7 @@ TEST_CASE("pictures: changes, the original run and both are those of the model",
     Changes changes;
     changes.setGate(0, 1, 0);
     changes.valueChanges.push_back({.hook = "blocks.1.hook_mlp_out"});
-    VisionModel model(openVisionSource((kGoldenRoot / "vit").string()), kTestDevice);
+    VisionModel model(openModelSource((kGoldenRoot / "vit").string()), {.device = kTestDevice});
     const std::vector<float> patches = model.patchesOf(*plain->picture->image);
     model.setChanges(changes, patches);
     const std::vector<float> expected = model.predict(patches);
@@ -231,7 +231,7 @@ TEST_CASE("pictures: the bundled models know most of the pictures they bring alo
     Session session(kTestDevice);
     for (const char* model : {"builtin:vit-shapes", "builtin:vit-fashion"}) {
         CAPTURE(std::string(model));
-        CHECK(isVisionModel(model));
+        CHECK(axisOfModel(model) == AxisKind::Patches);
         const auto examples = examplePictures(model);
         REQUIRE(examples.size() == 6);
         session.post(OpenModelCommand{.path = model});
@@ -280,14 +280,15 @@ TEST_CASE("pictures: another picture and Stop end an analysis, and the next one 
     CHECK(shown->analyses.contains("second"));
     CHECK(shown->status.activity == Activity::Idle);
     shown = after(session, RunAnalysisCommand{std::make_shared<PatchEmbeddingAnalysis>()});
-    CHECK(static_cast<const PatchEmbedding&>(*shown->analyses.at("patch_embedding")).similarity.size() == 256);
+    CHECK(static_cast<const PatchEmbeddingMaps&>(*shown->analyses.at("patch_embedding")).similarity.size() == 256);
 }
 
 TEST_CASE("vision: patterns of windows that are set by hand stay within them, and z is what they mix",
           "[session][vision][gpu]") {
     const char* name = GENERATE("swin", "swin_padded");
     INFO(name);
-    VisionModel model(openVisionSource((kGoldenRoot / name).string()), {.softwareThreads = 0, .validation = true});
+    VisionModel model(openModelSource((kGoldenRoot / name).string()),
+                      {.device = {.softwareThreads = 0, .validation = true}});
     const std::vector<float> patches = model.patchesOf(Golden(name).image());
     const std::vector<float> logits = model.predict(patches);
     for (const int layer : {0, 1}) { // the second one is shifted

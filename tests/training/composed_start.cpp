@@ -105,7 +105,7 @@ TEST_CASE("composed start: what the expression does not name stays, and new para
     CHECK_FALSE(trainer.objective().isNew("blocks.0.attn.W_Q"));
     CHECK(sequencesOf(trainer)->config().layers[0].spec.id(Slot::Score) == "learned_cosine");
     CHECK(sequencesOf(trainer)->config().layers[1].spec.id(Slot::Score) == "scaled_dot");
-    CHECK(sequencesOf(trainer)->config().positions == TextPositions::Learned); // BERT's own table
+    CHECK(sequencesOf(trainer)->config().positions == Positions::Learned); // BERT's own table
     const auto kept = [&](const char* name) {
         const StartingModel model = openStartingModel({.model = start.path().string()}, taskNamed("masked-text"));
         for (const Trainer::Named& parameter : trainer.parameters())
@@ -132,7 +132,7 @@ TEST_CASE("composed start: what the expression does not name stays, and new para
     TrainingRun again(run, readRecipe(run / "recipe.json"), onOneThread(), true);
     CHECK(again.trainer().read("blocks.0.attn.W_Q") == weights);
     CHECK(sequencesOf(again.trainer())->config().layers[0].spec.mask == MaskExpression::parse("longformer(3, 1, 1)"));
-    CHECK(sequencesOf(again.trainer())->config().positions == TextPositions::None);
+    CHECK(sequencesOf(again.trainer())->config().positions == Positions::None);
 }
 
 TEST_CASE("composed start: fewer key/value heads are means of the model's, more are copies", "[training][gpu]") {
@@ -236,11 +236,11 @@ TEST_CASE("composed start: a vision transformer gets another attention", "[train
     CHECK(imagesOf(same)->config().family == "vit");
     Trainer trainer(start.with({{"attention", "normaliser=linear"}}), onOneThread());
     CHECK(imagesOf(trainer)->config().family == "attention-lab-vit");
-    CHECK(imagesOf(trainer)->config().positions == VisionPositions::Learned);
+    CHECK(imagesOf(trainer)->config().positions == Positions::Learned);
     CHECK(trainer.objective().startSentence().ends_with(" parameters are the model's"));
     CHECK(std::isfinite(trainer.step().loss));
     writeModel(start.folder() / "linear", trainer);
-    VisionModel opened(openVisionSource((start.folder() / "linear").string()), onOneThread());
+    VisionModel opened(openModelSource((start.folder() / "linear").string()), {.device = onOneThread()});
     CHECK(opened.config().layers[1].spec.id(Slot::Normaliser) == "linear");
     CHECK_THAT(start.refusal({{"patch", 8}}), CONTAINS("recipe: patch"));
 }
@@ -253,7 +253,7 @@ TEST_CASE("composed start: a Swin model keeps its table of positions unless othe
     const Start start(swin);
     const auto positionsWith = [&](const char* attention) {
         const Trainer trainer(start.with({{"attention", attention}}), onOneThread());
-        const bool hasTable = imagesOf(trainer)->config().positions == VisionPositions::Learned;
+        const bool hasTable = imagesOf(trainer)->config().positions == Positions::Learned;
         const bool isLeftOut = trainer.objective().startSentence().find("pos_embed") != std::string::npos;
         CHECK(hasTable != isLeftOut);
         return hasTable ? "table" : "none";

@@ -239,9 +239,9 @@ TEST_CASE("images: a checkpoint opens as a vision model that sees what the train
         for (int i = 0; i < 3; ++i) trainer.step();
         const TemporaryFolder folder;
         const fs::path checkpoint = saveCheckpoint(folder.path(), trainer);
-        CHECK(isVisionModel(checkpoint.string()));
-        CHECK(isVisionModel(folder.path().string())); // a run that continues
-        VisionModel model(openVisionSource(checkpoint.string()), {.softwareThreads = 0, .validation = true});
+        CHECK(axisOfModel(checkpoint.string()) == AxisKind::Patches);
+        CHECK(axisOfModel(folder.path().string()) == AxisKind::Patches); // a run that continues
+        VisionModel model(openModelSource(checkpoint.string()), {.device = {.softwareThreads = 0, .validation = true}});
         CHECK(model.info().family == each.family);
         CHECK(model.info().warnings.empty());
         CHECK(model.info().labels == imagesOf(trainer)->instance().labels());
@@ -264,10 +264,10 @@ TEST_CASE("images: a grid begins after CLS, and a position part replaces the mod
         return visionOf(recipe.architecture, *makeImageTask(taskNamed(recipe.task), recipe.settings));
     };
     CHECK(config().layers.front().spec.mask.text() == "axial(4, 4, 1)");
-    CHECK(config().positions == VisionPositions::Learned);
+    CHECK(config().positions == Positions::Learned);
     for (const char* attention : {"position=none", "position=alibi", "position=learned_2d(4, 4)"}) {
         recipe.architecture.attention = attention;
-        CHECK(config().positions == VisionPositions::None);
+        CHECK(config().positions == Positions::None);
     }
     CHECK(config().layers.front().spec.values(Slot::Position).integer("leading") == 1);
     recipe.architecture.attention = "mask=axial(2, 8)";
@@ -279,7 +279,8 @@ TEST_CASE("images: a grid begins after CLS, and a position part replaces the mod
     recipe.architecture.pooledTokens = 0;
     Trainer trainer(recipe, onOneThread());
     const TemporaryFolder folder;
-    VisionModel model(openVisionSource(saveCheckpoint(folder.path(), trainer).string()), {.softwareThreads = 0});
+    VisionModel model(openModelSource(saveCheckpoint(folder.path(), trainer).string()),
+                      {.device = {.softwareThreads = 0}});
     const Image picture = predictionsOf(trainer, Split::Validation, 0, 1).front().example.picture;
     const auto hooks = model.capture(model.patchesOf(picture), "blocks.0.attn.hook_pattern");
     REQUIRE(hooks.size() == 1);

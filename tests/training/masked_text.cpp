@@ -134,7 +134,7 @@ TEST_CASE("masked text: encoders of composed parts learn, and padding changes no
     const TemporaryFolder folder;
     trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
     LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
-    DecoderConfig written = sequencesOf(trainer)->config();
+    ModelSpec written = sequencesOf(trainer)->config();
     written.name = model.config().name;
     CHECK(model.config() == written);
     CHECK(isEncoder(model.config()));

@@ -119,7 +119,7 @@ TEST_CASE("permuted text: it learns, and what is trained opens as XLNet", "[trai
                         parameter.name, parameter.shape) == trainer.read(parameter.name));
     LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
     CHECK(model.feed(sequencesOf(trainer)->instance().example(Split::Validation, 0).prompt));
-    CHECK(model.logits().size() == static_cast<size_t>(sequencesOf(trainer)->config().vocabulary));
+    CHECK(model.logits().size() == static_cast<size_t>(sequencesOf(trainer)->config().tokens.vocabulary));
 
     Recipe further = permutedRecipe();
     further.start.model = folder.path().string();

@@ -91,9 +91,9 @@ TEST_CASE("published weights: those of a model of pictures replace others", "[tr
     recipe.architecture = {.family = "vit", .layers = 1, .heads = 2, .width = 16};
     recipe.schedule = {.rate = 1e-2, .warmUp = 1, .steps = 8};
     Trainer trainer(recipe, onOneThread());
-    VisionModel model(makeMemoryVisionSource(weightsOf(trainer, trainer.objective().describe())), onOneThread());
+    VisionModel model(makeMemorySource(weightsOf(trainer, trainer.objective().describe())), {.device = onOneThread()});
     losses(trainer, 2);
-    std::unique_ptr<VisionSource> next = makeMemoryVisionSource(weightsOf(trainer, trainer.objective().describe()));
+    std::unique_ptr<ModelSource> next = makeMemorySource(weightsOf(trainer, trainer.objective().describe()));
     REQUIRE(model.replaceWeights(next));
     for (const ParameterInfo& parameter : model.info().parameters)
         CHECK(model.store().read(parameter.name) == trainer.read(parameter.name));

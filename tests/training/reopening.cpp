@@ -243,8 +243,8 @@ void requireSameText(Session& window, const Trainer& trainer, const fs::path& fo
 
 void requireSamePictures(Session& window, const Trainer& trainer, const fs::path& folder) {
     const Image picture = imagesOf(trainer)->instance().example(Split::Validation, 0).picture;
-    VisionModel before(makeMemoryVisionSource(weightsOf(trainer, trainer.objective().describe())), onOneThread()),
-        after(openVisionSource(folder.string()), onOneThread());
+    VisionModel before(makeMemorySource(weightsOf(trainer, trainer.objective().describe())), {.device = onOneThread()}),
+        after(openModelSource(folder.string()), {.device = onOneThread()});
     const std::vector<float> expected = before.predict(before.patchesOf(picture));
     requireSame(after.predict(after.patchesOf(picture)), expected);
     const auto shown =

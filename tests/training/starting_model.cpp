@@ -97,7 +97,7 @@ TEST_CASE("training from a model: before the first step the loss is the model's 
     CHECK(sequencesOf(trainer)->hasNewTokens() == false);
     const double loss = trainer.evaluate(Split::Validation, 1024).loss;
     CHECK(loss == Approx(lossOf(model, sequencesOf(trainer)->instance(), Split::Validation)).epsilon(1e-4));
-    CHECK(loss < std::log(sequencesOf(trainer)->config().vocabulary) - 1); // a new model is at the logarithm
+    CHECK(loss < std::log(sequencesOf(trainer)->config().tokens.vocabulary) - 1); // a new model is at the logarithm
     for (int i = 0; i < 20; ++i) trainer.step();
     CHECK(trainer.evaluate(Split::Validation, 1024).loss < loss - 1);
 }
@@ -213,7 +213,7 @@ TEST_CASE("training from a model: another task gets new rows, and rows of known 
     };
     const int64_t width = source->config().modelWidth;
     const auto rows = trainer.read("embed.W_E"),
-               old = readDense(stored, "embed.W_E", {source->config().vocabulary, width});
+               old = readDense(stored, "embed.W_E", {source->config().tokens.vocabulary, width});
     CHECK(std::ssize(rows) == now.vocabularySize() * width);
     int copied = 0, fresh = 0;
     for (int id = 0; id < now.vocabularySize(); ++id) {
@@ -305,7 +305,7 @@ TEST_CASE("training from a model: a model of pictures learns on, with a new read
     CHECK(row(rows, known) == row(before, 2));
     CHECK(std::isfinite(other.step().loss));
     writeModel(folder.path() / "model", other);
-    CHECK(openVisionSource((folder.path() / "model").string())->config().classes == 2);
+    CHECK(openModelSource((folder.path() / "model").string())->config().classes == 2);
 }
 
 TEST_CASE("training from a model: the share of a text that its tokens cannot write is said", "[training]") {

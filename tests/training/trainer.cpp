@@ -311,7 +311,7 @@ TEST_CASE("training: windows grow in stages while the learning rate falls", "[tr
     startRun(folder.path(), recipe);
     for (int part = 0; part < 2; ++part) {
         const auto checkpoint = saveCheckpoint(folder.path(), grown);
-        DecoderConfig written = openModelSource(checkpoint.string())->config();
+        ModelSpec written = openModelSource(checkpoint.string())->config();
         written.name.clear();
         CHECK(written == sequencesOf(full)->config());
         Trainer resumed(readRecipe(folder.path() / "recipe.json"), onOneThread());

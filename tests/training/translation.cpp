@@ -220,8 +220,8 @@ TEST_CASE("translation: composed attention trains in all kinds of sites, and ope
     const auto& trained = *sequencesOf(trainer);
     CHECK(model.config().layers == trained.config().layers);
     CHECK(model.config().crossAttention == trained.config().crossAttention);
-    CHECK(model.config().encoder.front().layers == trained.config().encoder.front().layers);
-    CHECK(model.config().encoder.front().positions == trained.config().encoder.front().positions);
+    CHECK(model.config().encoder->layers == trained.config().encoder->layers);
+    CHECK(model.config().encoder->positions == trained.config().encoder->positions);
 
     // Token by token, from the kept keys of the source, as in the whole run, and beside other texts in a batch.
     const Example example = trained.instance().example(Split::Validation, 0);
@@ -263,7 +263,7 @@ TEST_CASE("translation: another attention takes the place of a trained model's",
     writeModel(folder.path() / "model", trainer);
     LanguageModel model(openModelSource((folder.path() / "model").string()), {});
     CHECK(model.config().crossAttention.front().spec.id(Slot::Score) == "additive");
-    CHECK(model.config().encoder.front().layers.front().spec.mask == MaskExpression::parse("window(4)"));
+    CHECK(model.config().encoder->layers.front().spec.mask == MaskExpression::parse("window(4)"));
 }
 
 TEST_CASE("translation: a model without positions is written with a table of zeros", "[training][translation][gpu]") {

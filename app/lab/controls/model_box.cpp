@@ -4,7 +4,7 @@
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/models/bundled.h"
-#include "engine/models/vision_source.h"
+#include "engine/models/model_source.h"
 
 #include <QFileDialog>
 #include <QLineEdit>
@@ -22,7 +22,7 @@ const std::vector<BundledModel>& modelsThatRead(AxisKind axis) {
     static auto models = [] {
         std::map<AxisKind, std::vector<BundledModel>> all;
         for (const BundledModel& model : bundledModels())
-            all[isVisionModel(model.path) ? AxisKind::Patches : AxisKind::Tokens].push_back(model);
+            all[axisOfModel(model.path)].push_back(model);
         return all;
     }();
     return models[axis];

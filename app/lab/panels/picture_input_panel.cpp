@@ -11,7 +11,7 @@
 #include "app/lab/widgets/picture_patches.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/picture_files.h"
-#include "engine/models/vision_source.h"
+#include "engine/models/model_source.h"
 
 #include <QCheckBox>
 #include <QClipboard>
@@ -479,7 +479,7 @@ void PictureInputPanel::dropEvent(QDropEvent* event) {
     read<QStringList>(
         reading_, path,
         [path](const std::atomic<bool>& isStopped) {
-            return isVisionModel(path.toStdString()) ? QStringList() : picturesIn(path, isStopped);
+            return axisOfModel(path.toStdString()) == AxisKind::Patches ? QStringList() : picturesIn(path, isStopped);
         },
         [this, path](std::variant<QStringList, Failure> found) {
             auto* paths = std::get_if<QStringList>(&found);

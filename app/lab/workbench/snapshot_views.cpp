@@ -74,7 +74,7 @@ bool isCompletePicture(const Snapshot& snapshot) {
 PictureRun pictureRun(const Snapshot& snapshot, bool isOriginal) {
     PictureRun run{.model = inputKind(snapshot).axis() == AxisKind::Patches ? snapshot.model.get() : nullptr};
     const PictureAnswer* answer = (isOriginal ? snapshot.originalAnswer : snapshot.answer).get();
-    run.embedding = resultIn<PatchEmbedding>(snapshot.analyses, PatchEmbeddingAnalysis{}.key()).get();
+    run.embedding = resultIn<PatchEmbeddingMaps>(snapshot.analyses, PatchEmbeddingAnalysis{}.key()).get();
     if (!run.model || !answer) return run;
     const auto rollout =
         resultIn<Rollout>(isOriginal ? snapshot.originalAnalyses : snapshot.analyses, RolloutAnalysis{}.key());

@@ -1,4 +1,4 @@
-#include "engine/models/decoder.h"
+#include "engine/models/stream_builder.h"
 
 #include "engine/attention/block/block_flow.h"
 #include "engine/attention/execution.h"
@@ -15,40 +15,31 @@
 namespace attn {
 namespace {
 
-/// Rotary tables have at least this number of positions, if they can occur, so that runs of other lengths share them.
-constexpr int64_t kSharedPositions = 4096;
 constexpr const char* kOnly = "blocks"; ///< name of the stack of a model with one
 
-/// The row with which a query stream begins.
-Tensor maskRow(Graph& graph, const DecoderConfig& config) {
-    return graph.parameter("mask_embed.W_mask", {1, config.modelWidth});
-}
+const char* stackOf(const ModelSpec& model) { return model.hasEncoder() ? "decoder" : kOnly; }
 
-class DecoderBuilder {
+class TokenBuilder : StreamBuilder {
 public:
-    DecoderBuilder(const DecoderConfig& config, const DecoderBuild& build, std::shared_ptr<Graph> graph,
-                   std::string stack)
-        : config_(config), build_(build), stack_(std::move(stack)), result_{.graph = std::move(graph)},
-          graph_(*result_.graph), blocks_(graph_, settings()) {
-        makeEditable(graph_, build.changed);
-    }
+    TokenBuilder(const ModelSpec& model, const StreamSpec& stream, const ModelBuild& build,
+                 std::shared_ptr<Graph> graph, const char* stack)
+        : StreamBuilder(model, stream, build, std::move(graph), stack, stream.layers) {}
+    TokenBuilder(const ModelSpec& model, const ModelBuild& build)
+        : TokenBuilder(model, model.stream(), build, std::make_shared<Graph>(), stackOf(model)) {}
 
     ModelGraph build() {
         const Tensor x = rows(crossKeys());
         const bool isOne = build_.queries == 1;
-        if (predictsTokens(config_.readout)) {
+        if (predictsTokens(model_.readout)) {
             if (hasCache()) result_.nextLogits = unembedded(isOne ? x : lastRow(x)); // [1,C] -> [1,V]
             result_.logits = graph_.probe(unembedded(queryRows_ ? queryRows_ : x), "logits", "TV");
-            if (!config_.labels.empty()) result_.classes = classified(x);
+            if (!model_.labels.empty()) result_.classes = classified(x);
             if (segmentRows_) result_.segmentLogits = agreement(x);
-        } else if (config_.readout != TextReadout::None) {
+        } else if (model_.readout != TextReadout::None) {
             const Tensor logits = classified(x);
             (build_.isTraining ? result_.logits : result_.classes) = logits;
         }
-        result_.updates.insert(result_.updates.end(), blocks_.updates.begin(), blocks_.updates.end());
-        result_.blocks = std::move(blocks_.blocks);
-        result_.partTensors = std::move(blocks_.partTensors);
-        return std::move(result_);
+        return finished();
     }
 
     /// The encoder, and the keys of every cross-attention, kept for steps of the decoder.
@@ -65,26 +56,26 @@ public:
 
     Tensor readOut(Tensor x) {
         const Tensor rows = blocks_.gather(x);
-        return predictsTokens(config_.readout) ? unembedded(rows) : classified(rows);
+        return predictsTokens(model_.readout) ? unembedded(rows) : classified(rows);
     }
     Tensor vocabulary() { return words(table()); }
 
 private:
     /// The keys of cross-attention: rows of the encoder, or those that a run of it keeps.
     AttentionSite crossKeys() {
-        if (!config_.hasEncoder()) return {};
-        const DecoderConfig& source = config_.encoder.front();
+        if (!model_.hasEncoder()) return {};
+        const StreamSpec& source = *model_.encoder;
         if (hasCache())
             return {.keyPosition = graph_.input(std::string(decoder_names::kSource) + decoder_names::kKeyPositions,
                                                 {.shape = {build_.source}, .dtype = DType::I32}),
                     .cacheCapacity = build_.sourceCapacity,
                     .heldKeys = build_.source,
                     .reach = source.context};
-        const DecoderBuild build{.queries = build_.source,
-                                 .isFormed = build_.isFormed,
-                                 .sequence = build_.source * build_.sequence / build_.queries,
-                                 .dropout = build_.dropout};
-        DecoderBuilder encoder(source, build, result_.graph, "encoder");
+        const ModelBuild build{.queries = build_.source,
+                               .isFormed = build_.isFormed,
+                               .sequence = build_.source * build_.sequence / build_.queries,
+                               .dropout = build_.dropout};
+        TokenBuilder encoder(model_, source, build, result_.graph, "encoder");
         const Tensor rows = encoder.blocks_.finalNorm(encoder.rows());
         blocks_.dropouts = encoder.blocks_.dropouts;
         blocks_.blocks = std::move(encoder.blocks_.blocks);
@@ -97,7 +88,7 @@ private:
         const int64_t T = build_.queries;
         const std::string from = isSource() ? decoder_names::kSource : "";
         const std::optional<StepScalar> live =
-            T > 1 && hasCache() && runsAnyLength(config_) && !config_.hasEncoder()
+            T > 1 && hasCache() && runsAnyLength(model_) && !model_.hasEncoder()
                 ? std::optional(StepScalar::QueryLength)
                 : std::nullopt; // steps of a decoder with an encoder have as many rows as tokens
         const Tensor tokens =
@@ -105,8 +96,8 @@ private:
         const Tensor positions =
             graph_.input(from + decoder_names::kPositions, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
         keyPositions_ = positions;
-        const bool looksAhead = isSource() || isEncoder(config_);
-        if (looksAhead || config_.hasPrefix) {
+        const bool looksAhead = isSource() || isEncoder(model_);
+        if (looksAhead || model_.hasPrefix) {
             keyPositions_ = graph_.input(from + decoder_names::kKeyPositions, {.shape = {T}, .dtype = DType::I32});
         } else if (hasCache()) {
             keyPositions_ = assign(
@@ -125,13 +116,13 @@ private:
                            .reach = looksAhead ? config_.context : 0,
                            .recordsQueries = build_.recordsQueries,
                            .isFormed = build_.isFormed};
-        if (!isSource() && treeSpec(config_)) {
+        if (!isSource() && treeSpec(model_)) {
             const int64_t S = hasCache() ? build_.keys : build_.sequence > 0 ? build_.sequence : T;
             site.treeDepths = graph_.input(decoder_names::kTreeDepths, {.shape = {T}, .dtype = DType::I32});
             site.treeRelations = graph_.input(decoder_names::kTreeRelations, {.shape = {T * S}, .dtype = DType::I32});
         }
-        if (config_.hasQueryStream && build_.isTraining) beginQueries(site);
-        if (config_.segments.count > 0 && build_.isTraining) segmentRows_ = readAlone(site);
+        if (model_.hasQueryStream && build_.isTraining) beginQueries(site);
+        if (model_.segments.count > 0 && build_.isTraining) segmentRows_ = readAlone(site);
         for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
             const Tensor content = x;
             x = blocks_.block(layer, x, site, cross);
@@ -145,12 +136,12 @@ private:
     Tensor embedded(Tensor tokens, Tensor positions, const std::string& stream = {}) {
         const int64_t C = config_.modelWidth;
         Tensor x = graph_.probe(words(embedding(tokens, table())), inStack(stream + "hook_embed"), "TC");
-        if (config_.paddingToken) positions = graph_.input(decoder_names::kPositionRows, tokens.type());
-        if (config_.positions != TextPositions::None)
+        if (config_.tokens.paddingToken) positions = graph_.input(decoder_names::kPositionRows, tokens.type());
+        if (config_.positions != Positions::None)
             x = add(x, graph_.probe(embedding(positions, positionTable()), inStack(stream + "hook_pos_embed"), "TC"));
-        if (config_.tokenTypes > 0) {
+        if (config_.tokens.types > 0) {
             const Tensor types = graph_.input(decoder_names::kTokenTypes, tokens.type());
-            const Tensor table = graph_.parameter("token_type_embed.W_token_type", {config_.tokenTypes, C});
+            const Tensor table = graph_.parameter("token_type_embed.W_token_type", {config_.tokens.types, C});
             x = add(x, graph_.probe(embedding(types, table), stream + "hook_token_type_embed", "TC"));
         }
         return config_.embeddingNorm ? learnedNorm(x, inStack("embed.ln")) : x;
@@ -158,7 +149,7 @@ private:
 
     /// The stream that reads each segment alone, through the same parameters. @param site with positions  @return [T,C]
     Tensor readAlone(AttentionSite site) {
-        const std::string mask = fmt::format("own_segment({}, {})", config_.segments.count, config_.segments.length);
+        const std::string mask = fmt::format("own_segment({}, {})", model_.segments.count, model_.segments.length);
         std::vector<LayerAttention> layers = config_.layers;
         for (LayerAttention& layer : layers) layer.spec.mask = layer.spec.mask & MaskExpression::parse(mask);
         BlockSettings alone = settings();
@@ -182,7 +173,7 @@ private:
     /// @return [segments, segments], those of all sequences
     Tensor agreement(Tensor x) {
         const int64_t C = config_.modelWidth, rows = build_.sequence > 0 ? build_.sequence : build_.queries,
-                      sequences = build_.queries / rows, count = config_.segments.count;
+                      sequences = build_.queries / rows, count = model_.segments.count;
         const auto globals = [&](Tensor from) {
             return reshape(slice(reshape(from, {sequences, rows, C}), 1, 0, count), {sequences * count, C});
         };
@@ -192,7 +183,7 @@ private:
 
     /// Begins the stream that sees the tokens before its own in the order of prediction. Its rows are one learned row.
     void beginQueries(AttentionSite& site) {
-        queryRows_ = blocks_.dropped(broadcast(maskRow(graph_, config_), {build_.queries, config_.modelWidth}));
+        queryRows_ = blocks_.dropped(broadcast(maskRow(graph_, model_), {build_.queries, config_.modelWidth}));
         site.queryRank = site.keyRank =
             toReal(graph_.input(decoder_names::kRanks, {.shape = {build_.queries}, .dtype = DType::I32}));
     }
@@ -211,17 +202,17 @@ private:
     /// @source Devlin et al. 2019, arXiv:1810.04805, sections 4.1 to 4.3; of a decoder, as Hugging Face's files have it
     Tensor classified(Tensor x) {
         const int64_t C = config_.modelWidth, sequences = build_.sequence > 0 ? build_.queries / build_.sequence : 1;
-        const bool isOne = readsOneRow(config_.classReadout()), isPooled = isOne && isEncoder(config_),
-                   isSpan = config_.readout == TextReadout::Span;
+        const bool isOne = readsOneRow(model_.classReadout()), isPooled = isOne && isEncoder(model_),
+                   isSpan = model_.readout == TextReadout::Span;
         x = blocks_.finalNorm(x);
         if (isOne && build_.isTraining)
             x = take(x, graph_.input(decoder_names::kReadoutRows, {.shape = {sequences}, .dtype = DType::I32}));
         if (isPooled)
             x = unary(matmul(x, graph_.parameter("pooler.W", {C, C}), {.bias = graph_.parameter("pooler.b", {C})}),
                       Unary::Tanh);
-        const int64_t labels = std::ssize(config_.labels);
+        const int64_t labels = std::ssize(model_.labels);
         MatmulOptions options;
-        if (isEncoder(config_)) options.bias = graph_.parameter("classifier.b", {labels});
+        if (isEncoder(model_)) options.bias = graph_.parameter("classifier.b", {labels});
         x = matmul(blocks_.dropped(x), graph_.parameter("classifier.W", {labels, C}), options);
         if (!isSpan || !build_.isTraining) return x;
         const Tensor exists = binary(fill(graph_, {1}, -1), toReal(keyPositions_), Binary::Less); // no padding
@@ -234,14 +225,14 @@ private:
     std::string inStack(std::string name) const { return stack_ == kOnly ? name : stack_ + "." + name; }
 
     Tensor table() {
-        return graph_.parameter(config_.hasOwnEmbedding ? inStack("embed.W_E") : "embed.W_E",
-                                {config_.vocabulary, config_.modelWidth});
+        return graph_.parameter(config_.tokens.isOwn ? inStack("embed.W_E") : "embed.W_E",
+                                {config_.tokens.vocabulary, config_.modelWidth});
     }
 
     /// The rows that are added to the embedding, by position. @return [context, C], or [1 + context, C] with padding
     Tensor positionTable() {
-        const int64_t P = config_.context + (config_.paddingToken ? 1 : 0), C = config_.modelWidth;
-        if (config_.positions == TextPositions::Learned) return graph_.parameter(inStack("pos_embed.W_pos"), {P, C});
+        const int64_t P = config_.context + (config_.tokens.paddingToken ? 1 : 0), C = config_.modelWidth;
+        if (config_.positions == Positions::Learned) return graph_.parameter(inStack("pos_embed.W_pos"), {P, C});
         const FlowConstant table{
             .name = fmt::format("pos_embed.sinusoids#{}x{}", P, C), .shape = {P, C}, .values = [P, C] {
                 std::vector<float> values;
@@ -262,20 +253,20 @@ private:
     /// Rows of the table as inputs of the layers.
     Tensor words(Tensor rows) const {
         if (fixesWords()) return affine(terms::unitRows(rows), std::sqrt(static_cast<double>(config_.modelWidth)), 0);
-        return config_.embeddingScale == 1 ? rows : affine(rows, config_.embeddingScale, 0);
+        return config_.tokens.scale == 1 ? rows : affine(rows, config_.tokens.scale, 0);
     }
 
     bool fixesWords() const { return blocks_.hooks(0, Slot::Norm).fixesWords; }
 
     /// @param x [N,C]  @return [N,V]
     Tensor unembedded(Tensor x) {
-        Tensor table = graph_.parameter(config_.tiedEmbedding ? "embed.W_E" : "unembed.W_U",
-                                        {config_.vocabulary, config_.modelWidth});
+        Tensor table = graph_.parameter(model_.tiedEmbedding ? "embed.W_E" : "unembed.W_U",
+                                        {config_.tokens.vocabulary, config_.modelWidth});
         if (fixesWords()) table = terms::unitRows(table);
-        MatmulOptions out{.scale = config_.readoutScale};
-        if (config_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.vocabulary});
+        MatmulOptions out{.scale = model_.readoutScale};
+        if (model_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.tokens.vocabulary});
         x = blocks_.finalNorm(x);
-        return matmul(config_.readout == TextReadout::MaskedToken && config_.hasMaskedHead ? maskedHead(x) : x, table,
+        return matmul(model_.readout == TextReadout::MaskedToken && model_.hasMaskedHead ? maskedHead(x) : x, table,
                       out);
     }
 
@@ -284,190 +275,39 @@ private:
         const int64_t C = config_.modelWidth;
         const Tensor hidden = matmul(x, graph_.parameter("mlm_head.W", {C, C}),
                                      {.bias = graph_.parameter("mlm_head.b", {C}),
-                                      .activation = config_.headActivation.value_or(config_.feedForward.activation),
+                                      .activation = model_.headActivation.value_or(config_.feedForward.activation),
                                       .keepsArgument = !hasCache()});
         return learnedNorm(hidden, "mlm_head.ln");
     }
 
-    Tensor learnedNorm(Tensor x, const std::string& name) {
-        const int64_t C = config_.modelWidth;
-        return layerNorm(x, graph_.parameter(name + ".w", {C}), graph_.parameter(name + ".b", {C}),
-                         config_.normEpsilon);
-    }
-
-    bool hasCache() const { return build_.cacheCapacity > 0; }
-
-    BlockSettings settings() const {
-        return {.modelWidth = config_.modelWidth,
-                .positions =
-                    std::min(config_.context, std::max({build_.cacheCapacity, build_.queries, kSharedPositions})),
-                .stack = stack_,
-                .cross = config_.crossAttention,
-                .sharesPositions = config_.sharesPositions,
-                .norm = config_.norm,
-                .residual = config_.residual,
-                .normEpsilon = config_.normEpsilon,
-                .finalNorm = config_.finalNorm,
-                .feedForward = config_.feedForward,
-                .layers = config_.layers,
-                .dropout = build_.dropout,
-                .needsGradients = !hasCache()};
-    }
-
-    const DecoderConfig& config_;
-    const DecoderBuild& build_;
-    const std::string stack_; ///< "encoder" or "decoder" of a model with both, else kOnly
-    ModelGraph result_;
-    Graph& graph_;
-    BlockBuilder blocks_;
     Tensor keyPositions_; ///< I32 [T], or of the cache
     Tensor queryRows_;    ///< [T,C] of the query stream; null: there is none
     Tensor segmentRows_;  ///< [T,C] of the stream that reads each segment alone; null: there is none
 };
 
-const char* stackOf(const DecoderConfig& config) { return config.hasEncoder() ? "decoder" : kOnly; }
-
-} // namespace
-
-void makeEditable(Graph& graph, const std::set<std::string>& hooks) {
-    if (hooks.empty()) return;
-    graph.edit(hooks, [](Tensor x, const std::string& hook) {
-        return add(multiply(x, x.graph->input(decoder_names::kept(hook), x.type())),
-                   x.graph->input(decoder_names::added(hook), x.type()));
-    });
-}
-
-ModelGraph buildDecoder(const DecoderConfig& config, const DecoderBuild& build) {
-    return DecoderBuilder(config, build, std::make_shared<Graph>(), stackOf(config)).build();
-}
-
-ModelGraph buildSource(const DecoderConfig& config, const DecoderBuild& build, int64_t capacity) {
-    return DecoderBuilder(config, build, std::make_shared<Graph>(), stackOf(config)).buildSource(capacity);
-}
-
-namespace {
-
 /// Builds into a graph of the caller.
-DecoderBuilder builderInto(const DecoderConfig& config, Graph& graph, const char* stack) {
-    static const DecoderBuild build;
-    return {config, build, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), &graph), stack};
+TokenBuilder builderInto(const ModelSpec& model, const StreamSpec& stream, Graph& graph, const char* stack) {
+    static const ModelBuild build;
+    return {model, stream, build, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), &graph), stack};
 }
 
 } // namespace
 
-Tensor readOut(const DecoderConfig& config, Tensor x) {
-    return builderInto(config, *x.graph, stackOf(config)).readOut(x);
+ModelGraph buildTokens(const ModelSpec& model, const ModelBuild& build) { return TokenBuilder(model, build).build(); }
+
+ModelGraph buildSource(const ModelSpec& config, const ModelBuild& build, int64_t capacity) {
+    return TokenBuilder(config, build).buildSource(capacity);
 }
 
-Tensor vocabularyEmbedding(const DecoderConfig& config, Graph& graph, std::string_view stack) {
+Tensor readOut(const ModelSpec& config, Tensor x) {
+    return builderInto(config, config.stream(), *x.graph, stackOf(config)).readOut(x);
+}
+
+Tensor vocabularyEmbedding(const ModelSpec& config, Graph& graph, std::string_view stack) {
     const bool isOfSource = config.hasEncoder() && stack == "encoder";
-    return builderInto(isOfSource ? config.encoder.front() : config, graph, isOfSource ? "encoder" : stackOf(config))
+    return builderInto(config, isOfSource ? *config.encoder : config.stream(), graph,
+                       isOfSource ? "encoder" : stackOf(config))
         .vocabulary();
-}
-
-namespace {
-
-/// The rule of the fused kernel for a layer that has nothing else; nothing for others.
-std::optional<AttentionRule> bareRule(const DecoderConfig& config, size_t layer) {
-    const LayerAttention& attention = config.layers[layer];
-    if (!isBare(attention.spec)) return {};
-    return kernelRule(attention.spec, config.context, attention.headWidth, static_cast<int>(layer));
-}
-
-/// Whether every query sees every key, by a softmax whose only other term depends on their distance.
-bool seesAllByDistance(const AttentionSpec& spec) {
-    const Part& position = spec.part(Slot::Position);
-    return isBare(spec) && spec.mask == MaskExpression() && spec.part(Slot::Normaliser).mix.isSoftmax &&
-           spec.part(Slot::Score).score.dotScale && !spec.part(Slot::Mixer).mix.replacesAttention &&
-           spec.part(Slot::Memory).hooks.empty() && position.position.isRelative && position.actsOnScores &&
-           position.position.addedToValues.empty();
-}
-
-} // namespace
-
-bool runsAnyLength(const DecoderConfig& config) {
-    if (config.hasEncoder()) return true;
-    for (size_t layer = 0; layer < config.layers.size(); ++layer)
-        if (!bareRule(config, layer) && !seesAllByDistance(config.layers[layer].spec)) return false;
-    return true;
-}
-
-bool isEncoder(const DecoderConfig& config) {
-    if (config.hasEncoder()) return false;
-    for (size_t layer = 0; layer < config.layers.size(); ++layer)
-        if (looksAhead(config.layers[layer].spec, config.context, static_cast<int>(layer))) return true;
-    return false;
-}
-
-const AttentionSpec* treeSpec(const DecoderConfig& config) {
-    const AttentionSpec* found = nullptr;
-    for (const LayerAttention& layer : config.layers) {
-        if (!layer.spec.part(Slot::Position).position.tree) continue;
-        if (found && treeOfText(*found, {}) != treeOfText(layer.spec, {})) return nullptr;
-        found = found ? found : &layer.spec;
-    }
-    return config.hasEncoder() ? nullptr : found;
-}
-
-bool canHavePrefix(const DecoderConfig& config) {
-    for (size_t layer = 0; layer < config.layers.size(); ++layer)
-        if (const auto rule = bareRule(config, layer); !rule || !rule->causal || rule->window != 0) return false;
-    return !config.hasEncoder();
-}
-
-std::vector<int32_t> positionRows(const DecoderConfig& config, std::span<const int> tokens) {
-    std::vector<int32_t> rows;
-    int32_t count = 0;
-    for (const int token : tokens) rows.push_back(token == config.paddingToken ? 0 : ++count);
-    return rows;
-}
-
-bool runsWhole(const DecoderConfig& config) {
-    return isEncoder(config) || config.hasPrefix || !predictsTokens(config.readout);
-}
-
-bool writesFromCache(const DecoderConfig& config) {
-    return runsAnyLength(config) && !runsWhole(config) && !config.hasEncoder();
-}
-
-std::string noCacheReason(const DecoderConfig& config, int64_t context) {
-    if (isEncoder(config)) return "in an encoder, every token changes those before it";
-    if (config.hasPrefix) return "the tokens of a prompt see one another in both directions";
-    if (!predictsTokens(config.readout)) return "the model predicts no tokens";
-    for (size_t layer = 0; layer < config.layers.size(); ++layer)
-        if (const auto how = stepExecution(config.layers[layer].spec, context, config.layers[layer].headWidth,
-                                           static_cast<int>(layer));
-            how.kind == StepKind::Whole)
-            return how.reason;
-    return {};
-}
-
-const LayerAttention& siteAttention(const DecoderConfig& config, int site) {
-    auto at = static_cast<size_t>(site);
-    if (!config.hasEncoder()) return config.layers.at(at);
-    const std::vector<LayerAttention>& source = config.encoder.front().layers;
-    if (at < source.size()) return source[at];
-    at -= source.size();
-    return (at % 2 == 0 ? config.layers : config.crossAttention).at(at / 2);
-}
-
-ModelGraph buildForListing(const DecoderConfig& config) {
-    if (config.hasEncoder()) return buildDecoder(config, {.queries = 1, .source = 1});
-    // Some parts learn a number for every pair of positions of the context.
-    ModelGraph graph = buildDecoder(config, !runsAnyLength(config) ? DecoderBuild{.queries = config.context}
-                                            : runsWhole(config)    ? DecoderBuild{.queries = 1}
-                                                                   : DecoderBuild{.queries = 1, .cacheCapacity = 1});
-    if (config.hasQueryStream) maskRow(*graph.graph, config);
-    return graph;
-}
-
-std::vector<const Node*> storedParameters(const Graph& graph) {
-    std::vector<const Node*> nodes;
-    for (uint32_t id = 0; id < graph.size(); ++id)
-        if (const Node& node = graph.node(id);
-            node.kind == NodeKind::Parameter && !decoder_names::isComputed(node.name))
-            nodes.push_back(&node);
-    return nodes;
 }
 
 } // namespace attn

@@ -1,11 +1,11 @@
-#include "engine/models/vision_encoder.h"
+#include "engine/models/patch_stream.h"
 
 #include "engine/attention/block/block_flow.h"
 #include "engine/attention/execution.h"
 #include "engine/attention/part.h"
 #include "engine/core/error.h"
-#include "engine/models/decoder.h"
 #include "engine/models/hook_names.h"
+#include "engine/models/stream_builder.h"
 #include "engine/models/vision_layout.h"
 #include "engine/ops/tensor_ops.h"
 
@@ -18,52 +18,49 @@
 namespace attn {
 namespace {
 
-void checkDescription(const VisionConfig& config) {
+void checkDescription(const ModelSpec& config) {
     const auto refuse = [&](const std::string& what, const std::string& hint) {
         throw Error({.what = what, .where = config.name, .hint = hint});
     };
-    const auto [height, width] = config.image;
-    if (height < 1 || width < 1 || height % config.patch != 0 || width % config.patch != 0)
+    const auto [height, width] = config.patches.image;
+    if (height < 1 || width < 1 || height % config.patches.patch != 0 || width % config.patches.patch != 0)
         refuse(fmt::format("a picture of {} x {} pixels cannot be cut into patches of {} x {}", width, height,
-                           config.patch, config.patch),
-               fmt::format("choose sides that are multiples of {}", config.patch));
-    if (config.pooling != VisionPooling::Mean && !config.clsToken)
+                           config.patches.patch, config.patches.patch),
+               fmt::format("choose sides that are multiples of {}", config.patches.patch));
+    if (config.pooling != PatchPooling::Mean && !config.patches.clsToken)
         refuse("the classifier reads a CLS token, but the model has none", "use the mean of the patches instead");
-    if (config.prefix() > 0 && !(config.merges.empty() && config.windows.empty()))
+    if (config.patches.prefix() > 0 && !(config.patches.merges.empty() && config.patches.windows.empty()))
         refuse("windows and merges need a model without a CLS token and registers",
                "use the mean of the patches instead of CLS");
-    for (size_t i = 0; i < config.pools.size(); ++i) {
-        const TokenPool& pool = config.pools[i];
-        if (i > 0 && pool.layer <= config.pools[i - 1].layer)
+    for (size_t i = 0; i < config.patches.pools.size(); ++i) {
+        const TokenPool& pool = config.patches.pools[i];
+        if (i > 0 && pool.layer <= config.patches.pools[i - 1].layer)
             refuse(fmt::format("the pool before layer {} comes after the pool before layer {}", pool.layer,
-                               config.pools[i - 1].layer),
+                               config.patches.pools[i - 1].layer),
                    "list each layer once, in rising order");
-        const int64_t before = config.tokensOf(pool.layer - 1) - config.prefix();
+        const int64_t before = config.patches.tokensOf(pool.layer - 1) - config.patches.prefix();
         if (pool.layer < 1 || pool.layer > config.lastLayer() || pool.tokens < 1 || pool.tokens >= before)
             refuse(fmt::format("{} tokens cannot be pooled into {} before layer {}", before, pool.tokens, pool.layer),
                    fmt::format("pool into 1 to {} tokens, before one of the layers 1 to {}", before - 1,
                                config.lastLayer()));
-        if (!(config.merges.empty() && config.windows.empty()))
+        if (!(config.patches.merges.empty() && config.patches.windows.empty()))
             refuse("windows and merges need a grid, but pooled tokens have none",
                    "remove the pools, or the windows and merges");
     }
-    if (config.positions == VisionPositions::Sinusoidal && config.modelWidth % 4 != 0)
+    if (config.positions == Positions::Sinusoidal && config.modelWidth % 4 != 0)
         refuse(fmt::format("sinusoidal positions in two dimensions need a width that is a multiple of 4, not {}",
                            config.modelWidth),
                "choose another width or learned positions");
 }
 
-class VisionBuilder {
+class PatchBuilder : StreamBuilder {
 public:
-    VisionBuilder(const VisionConfig& config, const VisionBuild& build)
-        : config_(config), build_(build), layers_(layersOf(config)), result_{.graph = std::make_shared<Graph>()},
-          graph_(*result_.graph), blocks_(graph_, settings()) {
-        makeEditable(graph_, build.changed);
-    }
+    PatchBuilder(const ModelSpec& model, const ModelBuild& build)
+        : StreamBuilder(model, model.stream(), build, std::make_shared<Graph>(), "blocks", layersOf(model)) {}
 
     ModelGraph build() {
         Tensor x = graph_.probe(embedded(), "hook_embed", "TC");
-        if (config_.positions != VisionPositions::None) {
+        if (config_.positions != Positions::None) {
             const Tensor positions = positionRows();
             graph_.probe(affine(positions, 1, 0), "hook_pos_embed", "TC"); // a parameter cannot be a result itself
             x = perRow(binary(perImage(x), positions, Binary::Add));       // [B,T,C] + [T,C]
@@ -75,10 +72,10 @@ public:
                        : fill(graph_, {build_.images * rows_}, 0, DType::I32);
         if (build_.readsAllLayers) addStage(x, -1);
         for (int64_t layer = 0; layer <= config_.lastLayer(); ++layer) {
-            if (std::ranges::count(config_.merges, layer) > 0) x = merged(x, layer);
-            const auto pool = std::ranges::find(config_.pools, layer, &TokenPool::layer);
-            if (pool != config_.pools.end()) x = pooledTokens(x, *pool);
-            if (pool != config_.pools.end() || std::ranges::count(config_.merges, layer) > 0)
+            if (std::ranges::count(config_.patches.merges, layer) > 0) x = merged(x, layer);
+            const auto pool = std::ranges::find(config_.patches.pools, layer, &TokenPool::layer);
+            if (pool != config_.patches.pools.end()) x = pooledTokens(x, *pool);
+            if (pool != config_.patches.pools.end() || std::ranges::count(config_.patches.merges, layer) > 0)
                 positions = paddingOf(layer); // this layer has fewer tokens
             const std::optional<RowGroups> groups = windowsOf(layer);
             x = blocks_.block(static_cast<size_t>(layer), x,
@@ -94,46 +91,28 @@ public:
             readBy(x, [&](Tensor of, const char* name, const char* axes) { return graph_.probe(of, name, axes); });
         result_.pooled = read.pooled;
         result_.logits = read.logits;
-        result_.blocks = std::move(blocks_.blocks);
-        result_.partTensors.parameters = std::move(blocks_.partTensors.parameters);
-        result_.partTensors.penalties = std::move(blocks_.partTensors.penalties);
-        result_.partTensors.recomputed = std::move(blocks_.partTensors.recomputed);
-        result_.partTensors.averages = std::move(blocks_.partTensors.averages);
-        result_.partTensors.constants.insert(result_.partTensors.constants.end(), blocks_.partTensors.constants.begin(),
-                                             blocks_.partTensors.constants.end());
-        return std::move(result_);
+        return finished();
     }
 
 private:
     bool isPadded() const { return rows_ != tokens_; }
 
-    static std::vector<LayerAttention> layersOf(const VisionConfig& config) {
+    static std::vector<LayerAttention> layersOf(const ModelSpec& config) {
         checkDescription(config);
         std::vector<LayerAttention> layers = config.layers;
         for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
             LayerAttention& attention = layers[static_cast<size_t>(layer)];
-            if (static_cast<size_t>(layer) >= config.windows.size() ||
-                config.windows[static_cast<size_t>(layer)].size == 0)
+            if (static_cast<size_t>(layer) >= config.patches.windows.size() ||
+                config.patches.windows[static_cast<size_t>(layer)].size == 0)
                 continue;
             if (!attention.spec.part(Slot::Position).position.fitsWindow) continue;
-            const ImageSize grid = config.gridOf(layer); // a grid smaller than the window is one window
-            const int64_t side = std::min({config.windows[static_cast<size_t>(layer)].size, grid.height, grid.width});
+            const ImageSize grid = config.patches.gridOf(layer); // a grid smaller than the window is one window
+            const int64_t side =
+                std::min({config.patches.windows[static_cast<size_t>(layer)].size, grid.height, grid.width});
             for (const char* extent : {"rows", "cols"})
                 attention.spec.setValue(Slot::Position, extent, static_cast<double>(side));
         }
         return layers;
-    }
-
-    BlockSettings settings() const {
-        return {.modelWidth = config_.modelWidth,
-                .norm = config_.norm,
-                .residual = config_.residual,
-                .normEpsilon = config_.normEpsilon,
-                .finalNorm = config_.finalNorm,
-                .feedForward = config_.feedForward,
-                .layers = layers_,
-                .dropout = build_.dropout,
-                .needsGradients = build_.needsGradients};
     }
 
     Tensor perImage(Tensor rows) const {
@@ -144,11 +123,11 @@ private:
     /// Merges 2 x 2 adjacent tokens by a norm and a linear map. @return [B * N/4, 2C]
     /// @source Liu et al. 2021, arXiv:2103.14030, section 3.1, "patch merging"
     Tensor merged(Tensor x, int64_t layer) {
-        const ImageSize before = config_.gridOf(layer - 1), grid = config_.gridOf(layer);
+        const ImageSize before = config_.patches.gridOf(layer - 1), grid = config_.patches.gridOf(layer);
         const int64_t B = build_.images, C = config_.widthOf(layer - 1);
         if (x.shape().columns() != C || blocks_.hooks(static_cast<size_t>(layer), Slot::Layers).sharesWeights)
             throw Error({.what = "layers of different width cannot share parameters or have several residual streams",
-                         .where = config_.name,
+                         .where = model_.name,
                          .hint = "remove merges, or layers=shared and residual=reversible"});
         if (before.height % 2 != 0 || before.width % 2 != 0) { // a row or column of zeros at the end
             x = reshape(x, {B, before.height, before.width, C});
@@ -157,9 +136,8 @@ private:
         x = permute(reshape(x, {B * grid.height, 2, grid.width, 2, C}), {0, 2, 3, 1, 4}); // row within column
         x = reshape(x, {B * grid.area(), 4 * C});
         const std::string name = fmt::format("merge.{}", layer);
-        const auto parameter = [&](const char* part, Shape shape) { return graph_.parameter(name + part, shape); };
-        x = layerNorm(x, parameter(".ln.w", {4 * C}), parameter(".ln.b", {4 * C}), config_.normEpsilon);
-        x = matmul(x, parameter(".W", {2 * C, 4 * C}), {});
+        x = learnedNorm(x, name + ".ln");
+        x = matmul(x, graph_.parameter(name + ".W", {2 * C, 4 * C}), {});
         blocks_.widen();
         tokens_ = rows_ = grid.area();
         return graph_.probe(x, inBlock(layer, "hook_merged"), "TC");
@@ -168,14 +146,14 @@ private:
     /// Replaces the tokens after the prefix by the means of clusters. @return [B * T, C] with fewer tokens
     Tensor pooledTokens(Tensor x, const TokenPool& pool) {
         constexpr int kRounds = 5;
-        const int64_t B = build_.images, P = config_.prefix(), N = tokens_ - P, K = pool.tokens;
+        const int64_t B = build_.images, P = config_.patches.prefix(), N = tokens_ - P, K = pool.tokens;
         const Tensor all = perImage(x); // [B,T,C]
         const Tensor tokens = slice(all, 1, P, N), still = stopGradient(tokens);
         const Tensor ones = fill(graph_, {B, N, 1}, 1);
         std::vector<float> first; // evenly over the picture
         for (int64_t k = 0; k < K; ++k) first.push_back(static_cast<float>((2 * k + 1) * N / (2 * K)));
         const std::string name = fmt::format("pool.{}#{}", pool.layer, N);
-        result_.partTensors.constants.push_back({name, {K}, [first] { return first; }});
+        blocks_.partTensors.constants.push_back({name, {K}, [first] { return first; }});
         const Tensor ids = broadcast(reshape(toInteger(graph_.parameter(name, {K})), {1, K}), {B, K});
         Tensor centres = take(still, ids), nearest; // [B,K,C]
         const auto meansOf = [&](Tensor of) {       // an empty cluster keeps its centre
@@ -194,7 +172,7 @@ private:
         graph_.probe(affine(toReal(nearest), 1, 0), inBlock(pool.layer, "hook_pooled_into"), "BN");
         const Tensor means = meansOf(tokens);
         tokens_ = P + K;
-        rows_ = paddedTokens(config_, build_, pool.layer);
+        rows_ = paddedTokens(model_, build_.images, pool.layer);
         const Tensor kept = P == 0 ? means : concatenate(std::array{slice(all, 1, 0, P), means}, 1);
         return perRow(isPadded() ? pad(kept, 1, 0, rows_ - tokens_) : kept);
     }
@@ -206,7 +184,7 @@ private:
         const std::string name = fmt::format("pool.{}.padding#{}", layer, rows_);
         std::vector<float> values(static_cast<size_t>(rows_), 0.0f);
         std::fill(values.begin() + tokens_, values.end(), 1.0f);
-        result_.partTensors.constants.push_back({name, {rows_}, [values] { return values; }});
+        blocks_.partTensors.constants.push_back({name, {rows_}, [values] { return values; }});
         const Tensor one = reshape(toInteger(graph_.parameter(name, {rows_})), {1, rows_});
         return reshape(broadcast(one, {build_.images, rows_}), {rows});
     }
@@ -214,12 +192,12 @@ private:
     /// The windows of a layer; none if tokens attend to the whole grid.
     std::optional<RowGroups> windowsOf(int64_t layer) {
         const auto at = static_cast<size_t>(layer);
-        if (at >= config_.windows.size() || config_.windows[at].size == 0) return {};
-        const WindowLayout layout = windowLayout(config_.gridOf(layer), config_.windows[at]);
+        if (at >= config_.patches.windows.size() || config_.patches.windows[at].size == 0) return {};
+        const WindowLayout layout = windowLayout(config_.patches.gridOf(layer), config_.patches.windows[at]);
         const int64_t length = layout.length();
         const auto constant = [&](const char* part, Shape shape, std::vector<float> values) {
             const std::string name = fmt::format("windows.{}.{}#{}", layer, part, tokens_);
-            result_.partTensors.constants.push_back({name, shape, [values = std::move(values)] { return values; }});
+            blocks_.partTensors.constants.push_back({name, shape, [values = std::move(values)] { return values; }});
             return graph_.parameter(name, shape);
         };
         const auto ids = [&](const char* part, const std::vector<int32_t>& values) {
@@ -242,21 +220,19 @@ private:
 
     /// Embeds patches by a linear map and puts the prefix tokens before them. @return [B * T, C]
     Tensor embedded() {
-        const int64_t C = config_.modelWidth, N = config_.grid().area();
+        const int64_t C = config_.modelWidth, N = config_.patches.grid().area();
         const Tensor patches =
-            graph_.input(vision_names::kPatches, {.shape = {build_.images * N, config_.patchValues()}});
-        const Tensor weight = graph_.parameter("embed.W_E", {C, config_.patchValues()});
+            graph_.input(vision_names::kPatches, {.shape = {build_.images * N, config_.patches.patchValues()}});
+        const Tensor weight = graph_.parameter("embed.W_E", {C, config_.patches.patchValues()});
         Tensor words = matmul(patches, weight, {.bias = graph_.parameter("embed.b_E", {C})});
-        if (config_.embedNorm)
-            words = layerNorm(words, graph_.parameter("embed.ln.w", {C}), graph_.parameter("embed.ln.b", {C}),
-                              config_.normEpsilon);
+        if (config_.embeddingNorm) words = learnedNorm(words, "embed.ln");
         std::vector<Tensor> parts;
         const auto learn = [&](const char* name, int64_t count) {
             parts.push_back(broadcast(graph_.parameter(name, {count, C}), {build_.images, count, C}));
         };
-        if (config_.clsToken) learn("embed.cls", 1);
-        if (config_.distillationToken) learn("embed.distillation", 1);
-        if (config_.registers > 0) learn("embed.registers", config_.registers);
+        if (config_.patches.clsToken) learn("embed.cls", 1);
+        if (config_.patches.distillationToken) learn("embed.distillation", 1);
+        if (config_.patches.registers > 0) learn("embed.registers", config_.patches.registers);
         if (parts.empty() && !isPadded()) return words;
         parts.push_back(reshape(words, {build_.images, N, C}));
         const Tensor tokens = parts.size() == 1 ? parts.front() : concatenate(parts, 1);
@@ -269,17 +245,17 @@ private:
         return isPadded() ? pad(rows, 0, 0, rows_ - tokens_) : rows;
     }
     Tensor ownPositionRows() {
-        const int64_t C = config_.modelWidth, N = config_.grid().area();
+        const int64_t C = config_.modelWidth, N = config_.patches.grid().area();
         Tensor table;
-        if (config_.positions == VisionPositions::Sinusoidal) {
-            const ImageSize grid = config_.grid();
-            result_.partTensors.constants.push_back(
+        if (config_.positions == Positions::Sinusoidal) {
+            const ImageSize grid = config_.patches.grid();
+            blocks_.partTensors.constants.push_back(
                 {vision_names::kSinusoids, {N, C}, [grid, C] { return sinusoidalGrid(grid, C); }});
             table = graph_.parameter(vision_names::kSinusoids, {N, C});
         } else {
-            table = graph_.parameter(vision_names::kPositions, {config_.positionRows(), C});
+            table = graph_.parameter(vision_names::kPositions, {config_.patches.positionRows(), C});
         }
-        const int64_t before = table.shape()[0] - N, without = config_.prefix() - before;
+        const int64_t before = table.shape()[0] - N, without = config_.patches.prefix() - before;
         if (without == 0) return table;
         if (before == 0) return pad(table, 0, without, 0);
         return concatenate(std::array{slice(table, 0, 0, before), pad(slice(table, 0, before, N), 0, without, 0)}, 0);
@@ -290,19 +266,19 @@ private:
         return reshape(slice(x, 1, token, 1), {build_.images, x.shape()[2]});
     }
     Tensor pooledOf(Tensor x) const { // [B,T,C] -> [B, pooledWidth]
-        if (config_.pooling == VisionPooling::Cls) return tokenOf(x, 0);
-        const Tensor patches = slice(x, 1, config_.prefix(), tokens_ - config_.prefix());
+        if (model_.pooling == PatchPooling::Cls) return tokenOf(x, 0);
+        const Tensor patches = slice(x, 1, config_.patches.prefix(), tokens_ - config_.patches.prefix());
         const Tensor mean = reshape(reduce(patches, Reduction::Mean, {1}), {build_.images, x.shape()[2]});
-        return config_.pooling == VisionPooling::Mean ? mean : concatenate(std::array{tokenOf(x, 0), mean}, -1);
+        return model_.pooling == PatchPooling::Mean ? mean : concatenate(std::array{tokenOf(x, 0), mean}, -1);
     }
 
     Tensor head(Tensor x, const std::string& name) {
-        const Tensor weight = graph_.parameter(name + ".W_H", {config_.classes, x.shape().columns()});
-        return matmul(x, weight, {.bias = graph_.parameter(name + ".b_H", {config_.classes})});
+        const Tensor weight = graph_.parameter(name + ".W_H", {model_.classes, x.shape().columns()});
+        return matmul(x, weight, {.bias = graph_.parameter(name + ".b_H", {model_.classes})});
     }
     Tensor logits(Tensor pooled, Tensor distilled) { // `distilled` is the pooled distillation token
         const Tensor own = head(pooled, "head");
-        if (!config_.distillationHead) return own;
+        if (!model_.distillationHead) return own;
         return scale(add(own, head(distilled, "distillation_head")), 0.5);
     }
 
@@ -313,52 +289,40 @@ private:
     template <class Named> Reading readBy(Tensor x, const Named& named) {
         x = blocks_.gather(x);
         const Tensor normalized =
-            named(config_.normAfterPooling ? x : blocks_.finalNorm(x), vision_names::kNormalized, "TC");
+            named(model_.normAfterPooling ? x : blocks_.finalNorm(x), vision_names::kNormalized, "TC");
         Tensor pooled = pooledOf(perImage(normalized));
-        pooled = named(config_.normAfterPooling ? blocks_.finalNorm(pooled) : pooled, "hook_pooled", "BC");
-        if (config_.classes == 0) return {pooled, {}};
-        const Tensor distilled = config_.distillationHead ? tokenOf(perImage(normalized), 1) : Tensor();
+        pooled = named(model_.normAfterPooling ? blocks_.finalNorm(pooled) : pooled, "hook_pooled", "BC");
+        if (model_.classes == 0) return {pooled, {}};
+        const Tensor distilled = model_.distillationHead ? tokenOf(perImage(normalized), 1) : Tensor();
         return {pooled, named(logits(pooled, distilled), "logits", "BV")};
     }
     /// @param layer -1: the embedding
     void addStage(Tensor x, int64_t layer) {
-        const bool isReadable = config_.classes > 0 && (config_.merges.empty() || layer >= config_.merges.back());
+        const bool isReadable =
+            model_.classes > 0 && (config_.patches.merges.empty() || layer >= config_.patches.merges.back());
         const auto asIs = [](Tensor of, const char*, const char*) { return of; };
         result_.stages.push_back(isReadable ? readBy(x, asIs).logits : Tensor());
         Tensor each;
-        if (isReadable && config_.pooling != VisionPooling::ClsAndMean) {
+        if (isReadable && model_.pooling != PatchPooling::ClsAndMean) {
             each = blocks_.finalNorm(blocks_.gather(x));
             each = logits(each, each);
         }
         result_.tokenStages.push_back(each);
     }
 
-    const VisionConfig& config_;
-    const VisionBuild& build_;
-    const std::vector<LayerAttention> layers_;
-    int64_t tokens_ = config_.tokens();               ///< tokens per image, at the current layer
-    int64_t rows_ = paddedTokens(config_, build_, 0); ///< tokens per image, with padding
-    ModelGraph result_;
-    Graph& graph_;
-    BlockBuilder blocks_;
+    int64_t tokens_ = config_.patches.tokens();          ///< tokens per image, at the current layer
+    int64_t rows_ = paddedTokens(model_, build_.images); ///< tokens per image, with padding
 };
 
 } // namespace
 
-std::vector<std::string> prefixNames(const VisionConfig& config) {
-    std::vector<std::string> names;
-    if (config.clsToken) names.emplace_back("CLS");
-    if (config.distillationToken) names.emplace_back("distillation");
-    for (int64_t i = 1; i <= config.registers; ++i) names.push_back(fmt::format("register {}", i));
-    return names;
-}
-
-int64_t paddedTokens(const VisionConfig& config, const VisionBuild& build, int64_t layer) {
-    const int64_t tokens = config.tokensOf(layer);
-    if (build.images == 1 || !config.windows.empty()) return tokens;
+int64_t paddedTokens(const ModelSpec& config, int64_t images, int64_t layer) {
+    const int64_t tokens = config.patches.tokensOf(layer);
+    if (images == 1 || !config.patches.windows.empty()) return tokens;
     for (int64_t at = 0; at <= config.lastLayer(); ++at) { // only the kernel hides padding
         const LayerAttention& attention = config.layers[static_cast<size_t>(at)];
-        const auto rule = kernelRule(attention.spec, config.tokensOf(at), attention.headWidth, static_cast<int>(at));
+        const auto rule =
+            kernelRule(attention.spec, config.patches.tokensOf(at), attention.headWidth, static_cast<int>(at));
         if (!rule || rule->causal) return tokens;
     }
     return (tokens + 3) / 4 * 4;
@@ -369,9 +333,7 @@ void writePadding(std::span<int32_t> padding, int64_t images, int64_t tokens) {
     for (size_t row = 0; row < padding.size(); ++row) padding[row] = static_cast<int64_t>(row) % rows < tokens ? 0 : 1;
 }
 
-ModelGraph buildVisionEncoder(const VisionConfig& config, const VisionBuild& build) {
-    return VisionBuilder(config, build).build();
-}
+ModelGraph buildPatches(const ModelSpec& model, const ModelBuild& build) { return PatchBuilder(model, build).build(); }
 
 std::vector<float> sinusoidalGrid(const ImageSize& grid, int64_t width) {
     const int64_t count = width / 4;
