@@ -277,9 +277,7 @@ std::vector<std::pair<int, int>> closedHeads(const EvalOptions& options) {
     return heads;
 }
 
-ClassActivation activationOf(const fs::path& model) {
-    return openModelSource(model.string())->config().activation;
-}
+ClassActivation activationOf(const fs::path& model) { return openModelSource(model.string())->config().activation; }
 
 int evaluateLabels(const EvalOptions& options, const fs::path& recipe) {
     const Measured measured = opened(options, recipe);

@@ -1,8 +1,8 @@
 #include "engine/data/gettext_catalogue.h"
 
 #include "engine/core/error.h"
-#include "engine/data/text_parts.h"
 #include "engine/core/quoting.h"
+#include "engine/data/text_parts.h"
 #include "engine/io/refuse_file.h"
 
 #include <fmt/format.h>

@@ -22,7 +22,7 @@ const std::vector<BundledModel>& modelsThatRead(AxisKind axis) {
     static auto models = [] {
         std::map<AxisKind, std::vector<BundledModel>> all;
         for (const BundledModel& model : bundledModels())
-            all[axisOfModel(model.path)].push_back(model);
+            all[axisOfModel(model.path).value_or(AxisKind::Tokens)].push_back(model);
         return all;
     }();
     return models[axis];
