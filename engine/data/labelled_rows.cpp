@@ -162,10 +162,13 @@ private:
         std::string_view rest = text;
         Names columns = nextCells(rest, separator, isCsv, line);
         for (std::string& column : columns) column = columnName(column);
-        const Names& subjects = ofPictures_ ? kPictures : kTexts;
-        const bool isNamed = columns.size() > 1 && std::ranges::any_of(columns, [&](const std::string& column) {
-                                 return std::ranges::find(subjects, column) != subjects.end();
-                             });
+        const Names &subjects = ofPictures_ ? kPictures : kTexts, &others = ofPictures_ ? kTexts : kPictures;
+        const auto names = [&](const Names& known) {
+            return std::ranges::any_of(columns, [&](const std::string& column) {
+                return std::ranges::find(known, column) != known.end();
+            });
+        };
+        const bool isNamed = columns.size() > 1 && (names(subjects) || (names(others) && names(kLabels)));
         if (!isNamed) {
             columns = {kLabels.front(), subjects.front(), kSeconds.front()};
             rest = text;

@@ -95,6 +95,7 @@ TEST_CASE("labelled rows: what does not fit names the line and the remedy", "[da
                                Case{"a.csv", "text,labels\na,god\n", "such as \"good\""},
                                Case{"a.csv", "text,labels\na,5\n", "line 2 has the label"},
                                Case{"a.csv", "text,labels\na,good,b\n", "has 3 cells and the first line names 2"},
+                               Case{"a.csv", "file_name,labels\na.png,good\n", "has no text"},
                                Case{"a.csv", "text,labels\n\"a,good\n", "a quote without an end"},
                                Case{"a.csv", "text,good,bad\na,1,0\n", "no column \"calm\""},
                                Case{"a.csv", "text,good,bad,calm\na,1,0.5,0\n", "says \"0.5\" for \"bad\""},
