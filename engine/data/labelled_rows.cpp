@@ -164,9 +164,8 @@ private:
         for (std::string& column : columns) column = columnName(column);
         const Names &subjects = ofPictures_ ? kPictures : kTexts, &others = ofPictures_ ? kTexts : kPictures;
         const auto names = [&](const Names& known) {
-            return std::ranges::any_of(columns, [&](const std::string& column) {
-                return std::ranges::find(known, column) != known.end();
-            });
+            return std::ranges::any_of(
+                columns, [&](const std::string& column) { return std::ranges::find(known, column) != known.end(); });
         };
         const bool isNamed = columns.size() > 1 && (names(subjects) || (names(others) && names(kLabels)));
         if (!isNamed) {
@@ -301,7 +300,9 @@ private:
     std::vector<double> classTargets(const json& value, size_t line) const {
         const json parts = partsOf(value, line);
         const auto isFlag = [](const json& part) {
-            return part.is_boolean() || (part.is_number() && (part == 0 || part == 1));
+            if (!part.is_number()) return part.is_boolean();
+            const auto number = part.get<double>();
+            return number == 0 || number == 1;
         };
         const auto isExact = [](const json& part) { return !part.is_number_integer(); }; // 1.0 is no index
         if (parts.size() == labels_.size() && std::ranges::all_of(parts, isFlag)) {

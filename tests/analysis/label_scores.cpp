@@ -17,7 +17,7 @@ TEST_CASE("label scores: several labels are counted as plain loops count them", 
     for (size_t row = 0; row < kExamples; ++row) targets[row * kLabels + 3] = 0; // a label that is never there
     const LabelScores scores = labelScores(ClassActivation::Sigmoid, kLabels, logits, targets);
     double loss = 0, exact = 0, precision = 0, f1 = 0;
-    int allRight = 0, allSaid = 0, allThere = 0;
+    int everyRight = 0, allSaid = 0, allThere = 0;
     for (size_t row = 0; row < kExamples; ++row) {
         bool same = true;
         for (size_t i = row * kLabels; i < (row + 1) * kLabels; ++i) {
@@ -41,7 +41,7 @@ TEST_CASE("label scores: several labels are counted as plain loops count them", 
         CHECK(scores.labels[label].f1() == Approx(own).margin(1e-12));
         precision += p / kLabels;
         f1 += own / kLabels;
-        allRight += right;
+        everyRight += right;
         allSaid += said;
         allThere += there;
     }
@@ -49,8 +49,8 @@ TEST_CASE("label scores: several labels are counted as plain loops count them", 
     CHECK(scores.exactMatch == Approx(exact / kExamples));
     CHECK(scores.macro().precision == Approx(precision));
     CHECK(scores.macro().f1 == Approx(f1));
-    CHECK(scores.micro().precision() == Approx(allRight / double(allSaid)));
-    CHECK(scores.micro().recall() == Approx(allRight / double(allThere)));
+    CHECK(scores.micro().precision() == Approx(everyRight / double(allSaid)));
+    CHECK(scores.micro().recall() == Approx(everyRight / double(allThere)));
 }
 
 TEST_CASE("label scores: one class of several has an accuracy, and its micro mean is the same", "[analysis]") {

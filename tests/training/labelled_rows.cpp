@@ -70,10 +70,10 @@ TEST_CASE("labelled rows: a regression reads numbers, and one label is there or 
 
 TEST_CASE("labelled rows: pictures lie in the table's folder, or in one for each label", "[data]") {
     const TemporaryFolder folder;
-    writeFile(folder / "metadata.csv", "file_name,labels\nin/a.png,good|bad\n");
+    writeFile(folder / "metadata.csv", "file_name,labels\nset/a.png,good|bad\n");
     const auto rows = readLabelledRows(folder.path(), kMoods, LabelKind::Several, true);
     REQUIRE(rows.size() == 1);
-    CHECK(rows[0].picture == folder.path() / "in/a.png");
+    CHECK(rows[0].picture == folder.path() / "set/a.png");
     CHECK(rows[0].targets == std::vector<double>{1, 1, 0});
     writeFile(folder / "metadata.csv", "file_name,labels\n../a.png,good\n");
     CHECK_THROWS_WITH(readLabelledRows(folder.path(), kMoods, LabelKind::Several, true),
