@@ -1,5 +1,6 @@
 #include "app/figures/decoder_words.h"
 
+#include <QString>
 #include <QtGlobal>
 
 #include <algorithm>

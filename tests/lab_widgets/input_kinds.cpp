@@ -1,5 +1,6 @@
 #include "app/lab/panels/catalogue.h"
 #include "app/lab/workbench/input_kind.h"
+#include "tests/support/catch.h"
 #include "tests/support/samples.h"
 
 #include <QJsonObject>

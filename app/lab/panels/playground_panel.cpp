@@ -25,6 +25,7 @@
 #include <QCheckBox>
 #include <QCoreApplication>
 #include <QEvent>
+#include <QJsonArray>
 #include <QPointer>
 #include <QPushButton>
 #include <QScrollArea>

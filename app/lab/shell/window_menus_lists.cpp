@@ -5,6 +5,7 @@
 #include "app/lab/shell/lock_controller.h"
 #include "app/lab/shell/panel_docks.h"
 #include "app/lab/shell/window_menus.h"
+#include "app/lab/widgets/widget_makers.h"
 
 #include <QMainWindow>
 #include <QMenuBar>

@@ -2,6 +2,7 @@
 
 #include "app/figures/vision_figures.h"
 #include "engine/analysis/attention_rollout.h"
+#include "engine/inference/given.h"
 #include "engine/inference/picture_views.h"
 
 #include <QList>
