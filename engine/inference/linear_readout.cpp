@@ -1,6 +1,7 @@
 #include "engine/inference/linear_readout.h"
 
 #include "engine/core/error.h"
+#include "engine/models/model_builder.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/ops/training_ops.h"

@@ -14,20 +14,20 @@
 namespace attn {
 namespace {
 
-ModelSpec common(const ConfigReader& read, const TensorNames& names) {
+ModelSpec common(const ConfigReader& read) {
     ModelSpec config = visionConfigOf(read);
     config.feedForward.width = read.size("intermediate_size", 4 * config.modelWidth);
     return config;
 }
 
 ModelSpec vitConfig(const ConfigReader& read, const TensorNames& names) {
-    ModelSpec config = common(read, names);
+    ModelSpec config = common(read);
     if (names.contains("classifier.weight")) config.classes = names.rowsOf("classifier.weight");
     return config;
 }
 
 ModelSpec deitConfig(const ConfigReader& read, const TensorNames& names) {
-    ModelSpec config = common(read, names);
+    ModelSpec config = common(read);
     config.patches.distillationToken = true;
     config.distillationHead = names.contains("distillation_classifier.weight");
     for (const char* head : {"cls_classifier.weight", "classifier.weight"})

@@ -3,6 +3,7 @@
 #include "engine/io/weight_source.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/family.h"
+#include "engine/models/model_builder.h"
 #include "engine/models/model_source.h"
 #include "tests/io/mutator.h"
 #include "tests/models/model_folder.h"
