@@ -3,6 +3,7 @@
 #include "engine/training/run.h"
 #include "engine/training/trainer.h"
 #include "engine/training/update_ratios.h"
+#include "tests/io/files.h"
 #include "tests/support/catch.h"
 #include "tests/training/short_runs.h"
 
