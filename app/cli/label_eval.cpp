@@ -63,9 +63,9 @@ void addTexts(Measured& measured, const std::vector<LabelledRow>& rows) {
     auto& model = static_cast<LanguageModel&>(*measured.model);
     for (const LabelledRow& row : rows) {
         TextInput input;
-        if (model.config().hasEncoder() || !model.tokenizer()) { // which says what it lacks
+        if (model.info().readsSource || !model.tokenizer()) { // encodeInput() names what it lacks
             PromptOptions prompt;
-            (model.config().hasEncoder() ? prompt.source : prompt.text) = row.text;
+            (model.info().readsSource ? prompt.source : prompt.text) = row.text;
             input = prompt.encodeInput(model);
         } else {
             if (!row.second.empty() && !model.info().readsPairs)
