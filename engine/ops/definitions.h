@@ -8,7 +8,7 @@ namespace attn {
 
 extern const Op kEmbedding, kMatmul, kAdd, kMultiply, kSwiglu, kActivate, kLayerNorm, kRmsNorm, kSoftmax, kRotary,
     kAttentionScores, kAttentionMix, kFusedAttention, kAttentionRowStatistics, kPatternTile, kLensStatistics, kLensTile,
-    kLensDistances, kLastRow, kReshape, kAssign, kTopK, kTensorStatistics;
+    kLensDistances, kLastRow, kReshape, kAssign, kTopK, kTensorStatistics, kPagedAttention, kAssignRows;
 
 // For gradients and training.
 extern const Op kScale, kSum, kExpand, kMatmulPlain, kMatmulTransposed, kActivateGradient, kSwigluGradient,

@@ -2,7 +2,7 @@
 #include "engine/ops/lens.h"
 #include "engine/ops/tensor_statistics.h"
 #include "engine/runtime/cpu_executor.h"
-#include "tests/ops/case.h"
+#include "tests/ops/paged_case.h"
 #include "tests/support/device.h"
 
 using namespace attn;
@@ -176,6 +176,10 @@ std::map<std::string, Builder> attn::test::allBuilders() {
             })(t);
         }
     };
+    all["paged_attention"] = [=](Case& t) {
+        const auto [in, sequences, rule] = pagedCase(t);
+        t.expect("out", pagedAttention(in, sequences, t.real("gates", {in.q.shape()[1]}), rule));
+    };
     all["attention_row_statistics"] = attention([](Case& t, const AttentionInputs& in, const AttentionRule& rule) {
         if (in.q.type().liveRows) t.step[StepScalar::QueryLength] = static_cast<uint32_t>(in.q.shape()[0]);
         const Tensor window = t.integers("window", {8}, 1);
@@ -250,6 +254,18 @@ std::map<std::string, Builder> attn::test::allBuilders() {
         t.values["cache"] = t.values["state"];
         t.expect("out", assign(t.graph->state("cache", {.shape = {S, 2, C}}), t.real("value", {T, 2, C}, rows),
                                StepScalar::CacheOffset));
+    };
+    all["assign_rows"] = [=](Case& t) {
+        const int64_t T = randomSize(10), S = T + randomSize(30), C = randomSize(9), first = randomSize(S);
+        const bool isFlat = randomSize(3) == 1;
+        const auto rows = live(t, T);
+        const Tensor places = t.integers("rows", {T}, 1);
+        for (int64_t i = 0; i < T; ++i) // different ones, some outside the state
+            t.values["rows"][static_cast<size_t>(i)] = static_cast<double>(randomSize(9) > 1    ? (first + S - i) % S
+                                                                           : randomSize(2) == 1 ? -1 - i
+                                                                                                : S + i);
+        const Tensor value = t.real("value", isFlat ? Shape{T} : Shape{T, 2, C}, rows);
+        t.expect("out", assignRows(t.stored("cache", isFlat ? Shape{S} : Shape{S, 2, C}), value, places));
     };
     all["top_k"] = [=](Case& t) {
         const int64_t M = randomSize(20), N = randomSize(60);
