@@ -141,13 +141,16 @@ private:
 
     /// The rule of the fused kernel for these rows; nothing if the parts must build the attention.
     std::optional<AttentionRule> kernelRuleHere() const {
-        if (site_.groups || site_.queryRank || site_.sequence % 4 != 0 || (site_.keyInput && site_.sequence != 0))
+        if (site_.groups || site_.queryRank || (site_.sequence % 4 != 0 && !isPaged(site_)) ||
+            (site_.keyInput && site_.sequence != 0))
             return {};
-        const int64_t length = flow_.isStep() ? site_.cacheCapacity : std::max(flow_.queries, flow_.keys);
+        const int64_t length = isPaged(site_)   ? site_.keys
+                               : flow_.isStep() ? site_.cacheCapacity
+                                                : std::max(flow_.queries, flow_.keys);
         auto rule = kernelRule(layer_.spec, length, flow_.width, static_cast<int>(flow_.layer));
         if (!rule) return {};
         if (site_.positions == 0 && (rule->causal || part(Slot::Position).position.rotation)) return {};
-        rule->sequence = site_.sequence;
+        rule->sequence = isPaged(site_) ? 0 : site_.sequence;
         if (site_.isPadded) rule->causal = true;
         if (site_.reach != 0 && std::exchange(rule->window, site_.reach) != 0) return {}; // it has one already
         return rule;
@@ -213,6 +216,7 @@ private:
                                      .v = kept("v", v),
                                      .queryPosition = site_.queryPosition,
                                      .keyPosition = site_.keyPosition};
+        if (isPaged(site_)) return pagedAttention(inputs, pagedSequences(q, site_.keys), gates(), rule);
         if (site_.recordsQueries) kept("q", q);
         const Tensor pattern =
             graph_.probe(softmax(graph_.probe(attentionScores(inputs, rule), name("hook_attn_scores"), "HTS")),

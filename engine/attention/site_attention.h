@@ -34,7 +34,7 @@ struct AttentionSite {
     int64_t cacheCapacity = 0; ///< in keys; 0: no cache, only this step's keys and values exist
     int64_t keys = 0;          ///< S, the number of keys that a step reads which forms scores over a cache
     int64_t heldKeys = 0;      ///< unless 0: the number of keys, which holdKeys() of another plan has computed
-    int64_t sequence = 0;      ///< see AttentionRule::sequence
+    int64_t sequence = 0;      ///< see AttentionRule::sequence; 1 with a cache: see isPaged()
     int64_t reach = 0;         ///< unless 0: a key this far before a query, or farther, is padding
     Tensor queryRank{}, keyRank{}; ///< [T] and [S]: a query sees the keys whose rank is not above its own; null: all
     Tensor treeDepths{}, treeRelations{}; ///< see AttentionFlow

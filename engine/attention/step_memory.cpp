@@ -12,8 +12,33 @@ StateKind stateKind(std::string_view name) {
     return name.find(".held_") != name.npos ? StateKind::Source : StateKind::Rows;
 }
 
+PagedSequences pagedSequences(Tensor rows, int64_t keys) {
+    Graph& graph = *rows.graph;
+    const int64_t T = rows.shape()[0];
+    const auto integers = [&](const char* name, Shape shape, std::optional<StepScalar> live) {
+        return graph.input(name, {.shape = std::move(shape), .dtype = DType::I32, .liveRows = live});
+    };
+    return {.sequence = integers(paged_inputs::kSequences, {T}, rows.type().liveRows),
+            .pages = integers(paged_inputs::kPages, {T, keys / kPageRows}, {}), // a sequence for each row at most
+            .lengths = integers(paged_inputs::kLengths, {T}, {})};
+}
+
+Tensor keptInPages(const std::string& name, int64_t capacity, Tensor rows,
+                   std::vector<std::pair<std::string, Tensor>>& updates) {
+    Graph& graph = *rows.graph;
+    std::vector<int64_t> extents = rows.shape().extents();
+    extents.front() = capacity;
+    const Tensor places = graph.input(
+        paged_inputs::kRows, {.shape = {rows.shape()[0]}, .dtype = DType::I32, .liveRows = rows.type().liveRows});
+    const Tensor kept =
+        assignRows(graph.state(name, {.shape = Shape(extents), .dtype = rows.type().dtype}), rows, places);
+    updates.emplace_back(name, kept);
+    return kept;
+}
+
 Tensor cached(const AttentionSite& site, const char* letter, Tensor rows, std::optional<StepScalar> live,
               std::vector<std::pair<std::string, Tensor>>& updates) {
+    if (isPaged(site)) return keptInPages(site.prefix + ".paged_" + letter, site.cacheCapacity, rows, updates);
     const std::string name = site.prefix + ".cache_" + letter;
     const Tensor state =
         rows.graph->state(name, {.shape = {site.cacheCapacity, rows.shape()[1], rows.shape()[2]}, .liveRows = live});

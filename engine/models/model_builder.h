@@ -13,18 +13,20 @@ namespace attn {
 
 /// How a graph of a model will be used.
 struct ModelBuild {
-    int64_t images = 1;          ///< B: pictures of the same size
-    int64_t queries = 1;         ///< T: largest number of tokens per step
-    int64_t cacheCapacity = 0;   ///< S; 0: no cache, tokens see only tokens of the same step
-    int64_t sourceCapacity = 0;  ///< keys in the cache of the source, for a model with an encoder
-    int64_t source = 0;          ///< S: largest number of tokens of the source, or of all sequences' sources
-    int64_t keys = 0;            ///< see AttentionSite::keys
-    bool isFormed = false;       ///< see AttentionSite::isFormed
-    int64_t sequence = 0;        ///< rows per sequence, a multiple of 8, for several sequences without a cache; else 0
-    double dropout = 0;          ///< probability for the embedding and the outputs of sublayers; for training
-    bool isTraining = false;     ///< with what only training reads: a readout of classes, and the query stream
-    bool needsGradients = false; ///< keeps the values that gradients need; texts do without a cache
-    bool recordsQueries = false; ///< keep q for views
+    int64_t images = 1;         ///< B: pictures of the same size
+    int64_t queries = 1;        ///< T: largest number of tokens per step
+    int64_t cacheCapacity = 0;  ///< S; 0: no cache, tokens see only tokens of the same step
+    int64_t sourceCapacity = 0; ///< keys in the cache of the source, for a model with an encoder
+    int64_t source = 0;         ///< S: largest number of tokens of the source, or of all sequences' sources
+    int64_t keys = 0;           ///< see AttentionSite::keys
+    bool isFormed = false;      ///< see AttentionSite::isFormed
+    /// Rows per sequence, a multiple of 8, for several sequences without a cache. 1 with a cache: each row of a step
+    /// says which of several sequences it continues (paged_inputs in step_memory.h). Else 0.
+    int64_t sequence = 0;
+    double dropout = 0;              ///< probability for the embedding and the outputs of sublayers; for training
+    bool isTraining = false;         ///< with what only training reads: a readout of classes, and the query stream
+    bool needsGradients = false;     ///< keeps the values that gradients need; texts do without a cache
+    bool recordsQueries = false;     ///< keep q for views
     std::set<std::string> changed{}; ///< hooks that can be changed, by decoder_names::kept and added
     bool readsAllLayers = false;     ///< whether to build ModelGraph::stages
 };

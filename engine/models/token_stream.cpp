@@ -3,6 +3,7 @@
 #include "engine/attention/block/block_flow.h"
 #include "engine/attention/execution.h"
 #include "engine/attention/position/dependency_tree.h"
+#include "engine/attention/step_memory.h"
 #include "engine/attention/terms.h"
 #include "engine/models/hook_names.h"
 #include "engine/ops/ops.h"
@@ -99,6 +100,8 @@ private:
         const bool looksAhead = isSource() || isEncoder(model_);
         if (looksAhead || model_.hasPrefix) {
             keyPositions_ = graph_.input(from + decoder_names::kKeyPositions, {.shape = {T}, .dtype = DType::I32});
+        } else if (hasCache() && build_.sequence == 1) {
+            keyPositions_ = keptInPages("paged_positions", build_.cacheCapacity, positions, result_.updates);
         } else if (hasCache()) {
             keyPositions_ = assign(
                 graph_.state(decoder_names::kCachePositions,

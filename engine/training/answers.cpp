@@ -2,11 +2,14 @@
 
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
+#include "engine/inference/text_batch.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 namespace attn {
 namespace {
@@ -52,23 +55,62 @@ void addAtOnce(std::vector<TaskAnswer>& all, Trainer& trainer, Split split, uint
                                                    : chosenTargets(said, batch, trainer.losses().front().perRow, row)});
 }
 
-/// An answer that is written token by token, by the model that people use.
-std::vector<int32_t> written(LanguageModel& model, const TaskInstance& task, const Example& example,
-                             AnswerUntil until) {
-    std::vector<int32_t> given;
-    const size_t room = static_cast<size_t>(task.contextLength()) + 1 - example.prompt.size(),
-                 most = until == AnswerUntil::EndToken ? room : example.answer.size();
-    model.truncate(0);
-    model.setSides({.source = {example.source.begin(), example.source.end()}});
-    model.setPrefix(example.prompt.size());
-    std::vector<int> next(example.prompt.begin(), example.prompt.end());
-    while (given.size() < most &&
-           (until == AnswerUntil::RightLength || given.empty() || given.back() != task.tokenizer().endId())) {
-        model.feed(next);
-        given.push_back(static_cast<int32_t>(std::ranges::max_element(model.logits()) - model.logits().begin()));
-        next = {given.back()};
+/// An answer that is written token by token.
+class Answer {
+public:
+    Answer(const TaskInstance& task, const Example& example, AnswerUntil until)
+        : end_(until == AnswerUntil::EndToken ? std::optional(task.tokenizer().endId()) : std::nullopt),
+          most_(until == AnswerUntil::EndToken ? static_cast<size_t>(task.contextLength()) + 1 - example.prompt.size()
+                                               : example.answer.size()),
+          next_(example.prompt.begin(), example.prompt.end()) {}
+
+    bool isDone() const { return given_.size() >= most_ || (!given_.empty() && given_.back() == end_); }
+    /// The tokens that the model has not run yet.
+    const std::vector<int>& next() const { return next_; }
+    /// Adds the most probable token after them.
+    void add(std::span<const float> logits) {
+        given_.push_back(static_cast<int32_t>(std::ranges::max_element(logits) - logits.begin()));
+        next_ = {given_.back()};
     }
-    return given;
+    const std::vector<int32_t>& given() const { return given_; }
+
+private:
+    std::optional<int> end_;
+    size_t most_;
+    std::vector<int> next_;
+    std::vector<int32_t> given_;
+};
+
+/// Writes answers by the model that people use, one after another.
+void writeInTurn(LanguageModel& model, std::span<const Example> examples, std::span<Answer> answers) {
+    for (size_t i = 0; i < answers.size(); ++i) {
+        model.truncate(0);
+        model.setSides({.source = {examples[i].source.begin(), examples[i].source.end()}});
+        model.setPrefix(examples[i].prompt.size());
+        while (!answers[i].isDone()) {
+            model.feed(answers[i].next());
+            answers[i].add(model.logits());
+        }
+    }
+}
+
+/// Writes answers beside each other. @param most number of tokens of a text
+void writeTogether(LanguageModel& model, std::span<Answer> answers, size_t most) {
+    constexpr size_t kTogether = 64;
+    TextBatch batch(model, {.texts = std::min(answers.size(), kTogether), .tokens = most});
+    for (size_t first = 0; first < answers.size(); first += kTogether) {
+        const std::span<Answer> some = answers.subspan(first, std::min(kTogether, answers.size() - first));
+        for (size_t i = 0; i < some.size(); ++i) batch.begin(static_cast<int>(i));
+        for (;;) {
+            std::vector<TextBatch::Next> next;
+            for (size_t i = 0; i < some.size(); ++i)
+                if (!some[i].isDone()) next.push_back({static_cast<int>(i), some[i].next()});
+            if (next.empty()) break;
+            batch.feed(next);
+            for (const TextBatch::Next& each : next) some[static_cast<size_t>(each.text)].add(batch.logits(each.text));
+        }
+        for (size_t i = 0; i < some.size(); ++i) batch.drop(static_cast<int>(i));
+    }
 }
 
 } // namespace
@@ -87,11 +129,18 @@ std::vector<TaskAnswer> answersOf(Trainer& trainer, Split split, uint64_t first,
     if (trainer.task().readout == TextReadout::NextToken) {
         const TaskInstance& task = sequencesOf(trainer)->instance();
         LanguageModel& model = trainer.writer();
+        std::vector<Example> examples;
+        std::vector<Answer> answers;
         for (int i = 0; i < count; ++i) {
-            Example example = task.example(split, first + static_cast<uint64_t>(i));
-            std::vector<int32_t> given = written(model, task, example, until);
-            result.push_back({.example = std::move(example), .given = std::move(given)});
+            examples.push_back(task.example(split, first + static_cast<uint64_t>(i)));
+            answers.emplace_back(task, examples.back(), until);
         }
+        if (TextBatch::whyNot(model).empty())
+            writeTogether(model, answers, static_cast<size_t>(task.contextLength()));
+        else
+            writeInTurn(model, examples, answers);
+        for (size_t i = 0; i < examples.size(); ++i)
+            result.push_back({.example = std::move(examples[i]), .given = answers[i].given()});
         return result;
     }
     for (int done = 0; done < count; done += trainer.evaluationRows())

@@ -11,6 +11,7 @@ void addBenchLongPattern(Command& command);
 void addBenchMemory(Command& command);
 void addBenchOps(Command& command);
 void addBenchPrecision(Command& command);
+void addBenchTexts(Command& command);
 void addBenchTrain(Command& command);
 void addBenchWindow(Command& command);
 

@@ -42,7 +42,7 @@ TEST_CASE("attention-bench: a wrong command line is refused, and every benchmark
         CHECK(answer.code == 2);
         CHECK_THAT(answer.text, CONTAINS("See: attention-bench"));
     }
-    for (const char* name : {"train", "memory", "precision", "long-pattern", "ops", "window"}) {
+    for (const char* name : {"train", "memory", "precision", "long-pattern", "ops", "texts", "window"}) {
         INFO(name);
         const Answer answer = runCommand(program + name + " --help");
         CHECK(answer.code == 0);

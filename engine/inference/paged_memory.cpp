@@ -1,0 +1,84 @@
+#include "engine/inference/paged_memory.h"
+
+#include "engine/ops/paged_attention.h"
+#include "engine/runtime/tensor_store.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace attn {
+
+PagedMemory::PagedMemory(TensorStore& store, States states, size_t pages) : store_(store), states_(std::move(states)) {
+    grow(std::max<size_t>(pages, 1));
+}
+
+size_t PagedMemory::pagesFor(size_t tokens) { return (tokens + kPageRows - 1) / static_cast<size_t>(kPageRows); }
+
+void PagedMemory::grow(size_t pages) {
+    const auto rows = static_cast<int64_t>(pages) * kPageRows;
+    States larger = states_;
+    for (auto& [name, shape] : larger) {
+        std::vector<int64_t> extents = shape.extents();
+        extents.front() = rows;
+        shape = Shape(extents);
+    }
+    store_.resize(larger);
+    states_ = std::move(larger);
+    rows_ = rows;
+    users_.resize(pages);
+}
+
+int64_t PagedMemory::freePages() const { return std::ranges::count(users_, 0); }
+
+int32_t PagedMemory::takePage() {
+    auto free = std::ranges::find(users_, 0);
+    if (free == users_.end()) {
+        const auto before = std::ssize(users_);
+        grow(2 * users_.size()); // so that texts that grow are rarely copied
+        free = users_.begin() + before;
+    }
+    *free = 1;
+    return static_cast<int32_t>(free - users_.begin());
+}
+
+void PagedMemory::begin(int sequence) {
+    assert(!has(sequence));
+    sequences_[sequence] = {};
+}
+
+void PagedMemory::keep(int sequence, size_t tokens) {
+    Sequence& own = sequences_.at(sequence);
+    while (own.pages.size() < pagesFor(own.length + tokens)) own.pages.push_back(takePage());
+    own.length += tokens;
+}
+
+void PagedMemory::copy(int from, int to) {
+    assert(!has(to));
+    Sequence copied = sequences_.at(from);
+    const size_t whole = copied.length / static_cast<size_t>(kPageRows);
+    const auto part = static_cast<int64_t>(copied.length % static_cast<size_t>(kPageRows));
+    if (part > 0) {
+        const int64_t page = copied.pages[whole], own = takePage();
+        store_.copyRows(states_, {.from = page * kPageRows, .to = own * kPageRows, .count = part});
+        copied.pages[whole] = static_cast<int32_t>(own);
+    }
+    copied.pages.resize(pagesFor(copied.length));
+    for (size_t i = 0; i < whole; ++i) ++users_[static_cast<size_t>(copied.pages[i])];
+    sequences_[to] = std::move(copied);
+}
+
+bool PagedMemory::drop(int sequence) {
+    const auto found = sequences_.find(sequence);
+    if (found == sequences_.end()) return false;
+    for (const int32_t page : found->second.pages) --users_[static_cast<size_t>(page)];
+    sequences_.erase(found);
+    return true;
+}
+
+int32_t PagedMemory::rowOf(int sequence, size_t token) const {
+    const auto rows = static_cast<size_t>(kPageRows);
+    return sequences_.at(sequence).pages[token / rows] * static_cast<int32_t>(rows) +
+           static_cast<int32_t>(token % rows);
+}
+
+} // namespace attn
