@@ -109,7 +109,13 @@ int Asked::choiceNamed(const std::string& text, const char* option) const {
 }
 
 LogitTarget Asked::target() const {
-    return {.token = choiceNamed(target_, "--target"), .other = choiceNamed(against_, "--against")};
+    const LogitTarget target{.token = choiceNamed(target_, "--target"), .other = choiceNamed(against_, "--against")};
+    if (target.token >= 0 && target.token == target.other)
+        throw Error({.what = fmt::format("--target and --against are both {}, so their difference is always 0",
+                                         choice(target.token)),
+                     .where = "--against",
+                     .hint = "name another one, or leave it out"});
+    return target;
 }
 
 std::shared_ptr<AnalysisResult> Asked::runAny(const Analysis& analysis) const {

@@ -1,12 +1,13 @@
 #include "app/cli/command.h"
 #include "app/cli/written_numbers.h"
 
+#include "engine/core/globs.h"
 #include "engine/inference/capture_file.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/vision_model.h"
-#include "engine/models/hook_names.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -20,12 +21,15 @@ struct CaptureOptions {
     std::string hooks, out; ///< hooks empty: as hooksOf() says
 };
 
-const std::string kPatterns = inEveryBlock("attn.hook_pattern");
-
-/// The hooks that the user asked for. By default, the patterns, and the logits if the model has them.
+/// The hooks that the user asked for. By default, the patterns of all sites, and the logits, as far as the model has
+/// them.
 template <class Model> std::string hooksOf(const CaptureOptions& options, const Model& model) {
     if (!options.hooks.empty()) return options.hooks;
-    return std::ranges::count(model.info().hooks, "logits") > 0 ? kPatterns + ",logits" : kPatterns;
+    std::vector<std::string> globs;
+    for (const char* glob : {"*.hook_pattern", "logits"})
+        if (std::ranges::any_of(model.info().hooks, [&](const auto& hook) { return matchesGlob(glob, hook); }))
+            globs.push_back(glob);
+    return fmt::format("{}", fmt::join(globs, ","));
 }
 
 std::vector<CapturedHook> captureText(const CaptureOptions& options) {
@@ -61,7 +65,7 @@ void addCapture(Command& command) {
     command
         .option("--hooks NAMES", options->hooks,
                 "names of hooks, between commas; * stands for anything; see attention-cli models PATH --hooks")
-        .defaultText(kPatterns + ",logits");
+        .defaultText("*.hook_pattern,logits");
     command.option("--out FILE", options->out, "file to write: .safetensors or .npz").required();
     command.list("In Python",
                  {{"from safetensors.numpy import load_file", ""},

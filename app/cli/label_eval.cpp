@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 
 namespace attn::cli {
@@ -121,6 +122,13 @@ void addExamples(Measured& measured, const EvalOptions& options, const Recipe& r
 void addRows(Measured& measured, const std::string& data) {
     const bool ofPictures = measured.model->info().inputAxis() == AxisKind::Patches;
     std::vector<LabelledRow> rows = readLabelledRows(data, measured.labels, kindOf(measured.activation()), ofPictures);
+    for (size_t i = 0; i < rows.size(); ++i)
+        for (const double target : rows[i].targets)
+            if (std::abs(target) > static_cast<double>(std::numeric_limits<float>::max()))
+                throw Error({.what = fmt::format("row {} has the number {:g}, and a model's numbers reach {:g} at most",
+                                                 i + 1, target, std::numeric_limits<float>::max()),
+                             .where = data,
+                             .hint = "measure in a larger unit"});
     for (const LabelledRow& row : rows)
         measured.targets.insert(measured.targets.end(), row.targets.begin(), row.targets.end());
     measured.examples = rows.size();
@@ -178,19 +186,28 @@ LabelScores scoresOf(const Measured& measured, size_t examples) {
                        std::span(measured.targets).first(examples * measured.labels.size()));
 }
 
+/// Over the labels that have the value. @return NaN if none has
 double meanOf(const std::vector<NumberScore>& numbers, double NumberScore::*value) {
     double sum = 0;
-    for (const NumberScore& each : numbers) sum += each.*value / static_cast<double>(numbers.size());
-    return sum;
+    int count = 0;
+    for (const NumberScore& each : numbers)
+        if (!std::isnan(each.*value)) {
+            sum += each.*value;
+            ++count;
+        }
+    return sum / count;
 }
+
+/// A correlation; there is none where one side does not vary.
+std::string correlation(double value) { return std::isnan(value) ? "none" : fmt::format("{:.4f}", value); }
 
 /// "validation loss 0.6931  exact match 12.50 % of 60".
 void printScores(const LabelScores& scores, std::string_view split) {
     if (scores.activation == ClassActivation::None)
-        fmt::print("{} mean squared error {:.4f}  mean absolute error {:.4f}  Pearson {:.4f}  Spearman {:.4f} of {}\n",
+        fmt::print("{} mean squared error {:.4f}  mean absolute error {:.4f}  Pearson {}  Spearman {} of {}\n",
                    printable(split), scores.loss, meanOf(scores.numbers, &NumberScore::absoluteError),
-                   meanOf(scores.numbers, &NumberScore::pearson), meanOf(scores.numbers, &NumberScore::spearman),
-                   scores.examples);
+                   correlation(meanOf(scores.numbers, &NumberScore::pearson)),
+                   correlation(meanOf(scores.numbers, &NumberScore::spearman)), scores.examples);
     else
         fmt::print("{} loss {:.4f}  {} {:.2f} % of {}\n", printable(split), scores.loss,
                    scores.activation == ClassActivation::Softmax ? "accuracy" : "exact match", scores.exactMatch * 100,
@@ -204,8 +221,8 @@ void printLabels(const LabelScores& scores, const std::vector<std::string>& labe
         fmt::print("{}{:>14}{:>14}{:>10}{:>10}\n", name("label"), "squared error", "abs. error", "Pearson", "Spearman");
         for (size_t i = 0; i < labels.size(); ++i) {
             const NumberScore& each = scores.numbers[i];
-            fmt::print("{}{:>14.4f}{:>14.4f}{:>10.4f}{:>10.4f}\n", name(labels[i]), each.squaredError,
-                       each.absoluteError, each.pearson, each.spearman);
+            fmt::print("{}{:>14.4f}{:>14.4f}{:>10}{:>10}\n", name(labels[i]), each.squaredError, each.absoluteError,
+                       correlation(each.pearson), correlation(each.spearman));
         }
         return;
     }

@@ -7,6 +7,7 @@
 #include "engine/analysis/logit_attribution.h"
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/weighted_attention.h"
+#include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/models/head_name.h"
 
@@ -182,7 +183,12 @@ void weighted(const LensInput& input) {
     const int last = !input.asked.isText() ? 0
                      : isRead              ? static_cast<int>(input.asked.model().predictedRow(input.asked.input()))
                                            : found->queries - 1;
-    const int query = input.options.position < 0 ? last : std::min(input.options.position, found->queries - 1);
+    if (input.options.position >= found->queries)
+        throw Error(
+            {.what = fmt::format("there is no row {}: this attention has {}", input.options.position, found->queries),
+             .where = "--position",
+             .hint = fmt::format("give a number from 0 to {}", found->queries - 1)});
+    const int query = input.options.position < 0 ? last : input.options.position;
     const auto row = [&](const std::vector<float>& map) {
         const auto begin = map.begin() + static_cast<std::ptrdiff_t>(query) * found->keys;
         return std::vector<float>(begin, begin + found->keys);
@@ -357,6 +363,11 @@ void addLens(Command& command) {
     command.action([=] {
         const Lens& lens = *std::ranges::find(kLenses, options->what, &Lens::name);
         const Asked asked(options->asked, "lens");
+        if (const size_t count = asked.isText() ? asked.input().tokens().size() : 0;
+            asked.isText() && options->position >= static_cast<int64_t>(count))
+            throw Error({.what = fmt::format("there is no token {}: the text has {}", options->position, count),
+                         .where = "--position",
+                         .hint = fmt::format("give a number from 0 to {}", count - 1)});
         lens.print({*options, asked});
         return kDone;
     });

@@ -122,7 +122,7 @@ std::unique_ptr<Figure> headFigure(const Asked& asked, LanguageModel& model, con
 
 std::unique_ptr<Figure> headsFigure(LanguageModel& model, const RenderOptions& options) {
     auto grid = std::make_unique<ThumbnailGridFigure>();
-    grid->newest = std::make_shared<NewestRows>(model.patterns().newestRows());
+    grid->readoutRows = std::make_shared<ReadoutRows>(model.patterns().readoutRows());
     grid->keyValueHeads = model.info().structure.sites.front().keyValueHeads;
     for (int site = 0; site < model.info().siteCount(); ++site)
         grid->siteLabels.push_back(QString::fromStdString(model.info().structure.labelOf(site)));

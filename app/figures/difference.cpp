@@ -17,11 +17,11 @@ bool haveSameCells(const PatternTile& a, const PatternTile& b) {
     return cells(a) == cells(b);
 }
 
-bool haveSameCells(const NewestRows& a, const NewestRows& b) {
+bool haveSameCells(const ReadoutRows& a, const ReadoutRows& b) {
     return a.sites == b.sites && a.heads == b.heads && a.keys == b.keys && a.values.size() == b.values.size();
 }
 
-std::vector<float> changeOf(const NewestRows& after, const NewestRows& before) {
+std::vector<float> changeOf(const ReadoutRows& after, const ReadoutRows& before) {
     std::vector<float> change = after.values;
     for (size_t i = 0; i < change.size(); ++i) change[i] -= before.values[i];
     return change;

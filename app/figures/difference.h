@@ -11,12 +11,12 @@ inline constexpr float kSmallestRange = 0.01f;
 
 /// Whether the pixels of two tiles show the same cells of the same head (or aggregate).
 bool haveSameCells(const PatternTile& a, const PatternTile& b);
-bool haveSameCells(const NewestRows& a, const NewestRows& b);
+bool haveSameCells(const ReadoutRows& a, const ReadoutRows& b);
 
 /// The changed weights minus the original ones.
 /// @return [layers, heads, keys]
 /// @pre haveSameCells(after, before)
-std::vector<float> changeOf(const NewestRows& after, const NewestRows& before);
+std::vector<float> changeOf(const ReadoutRows& after, const ReadoutRows& before);
 
 /// The difference of two patterns: the changed weights minus the original ones, after Scale::hidesFirst is applied to
 /// both. The kind of the scale does not matter. Level 0 stands for -range and level 1 for +range. Cells that are masked

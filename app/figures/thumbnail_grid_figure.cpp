@@ -143,7 +143,7 @@ ThumbnailGridFigure::Layout ThumbnailGridFigure::layout(const QRectF& area, cons
     const double line = std::ceil(QFontMetricsF(theme.smallFont()).height()), margin = spacing::kGap;
     result.labelWidth = labelWidth(theme);
     result.aggregateGap = grid_->heads > 1 ? theme.size : 0;
-    result.strip = newest ? 6 : 0;
+    result.strip = readoutRows ? 6 : 0;
     const double top = area.top() + margin + headerHeight(theme), left = area.left() + margin + result.labelWidth;
     const double across = (area.right() - margin - left - result.aggregateGap) / columns() - kGap;
     const double down = (area.bottom() - margin - top) / grid_->sites - kGap - result.strip;
@@ -270,13 +270,15 @@ void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, co
 
 void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, const FigureTheme& theme, int layer,
                                      int column) const {
-    if (!newest || newest->keys <= 0 || newest->sites != grid_->sites || newest->heads != grid_->heads) return;
-    const NewestRows* before = comparableNewest();
+    if (!readoutRows || readoutRows->keys <= 0 || readoutRows->sites != grid_->sites ||
+        readoutRows->heads != grid_->heads)
+        return;
+    const ReadoutRows* before = comparableRows();
     QColor ground = before ? theme.plot : theme.prediction; // prediction is too close to the red of an increase
     if (!before) ground.setAlphaF(static_cast<float>(0.12 + 0.4 * glow));
     painter.fillRect(rect, ground);
-    const size_t keys = static_cast<size_t>(newest->keys);
-    const auto weight = [&](const NewestRows& rows, size_t key) {
+    const size_t keys = static_cast<size_t>(readoutRows->keys);
+    const auto weight = [&](const ReadoutRows& rows, size_t key) {
         const float* first = rows.values.data() + static_cast<size_t>(layer * rows.heads) * keys + key;
         if (column < rows.heads) return first[static_cast<size_t>(column) * keys];
         float whole = 0;
@@ -284,14 +286,14 @@ void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, cons
             whole = column == rows.heads ? whole + *first / static_cast<float>(rows.heads) : std::max(whole, *first);
         return whole;
     };
-    const int count = std::min(newest->keys, std::max(1, static_cast<int>(rect.width())));
+    const int count = std::min(readoutRows->keys, std::max(1, static_cast<int>(rect.width())));
     for (int i = 0; i < count; ++i) {
         const size_t begin = static_cast<size_t>(i) * keys / static_cast<size_t>(count),
                      end = std::max(begin + 1, static_cast<size_t>(i + 1) * keys / static_cast<size_t>(count));
         float strongest = 0;
         for (size_t key = begin; key < end; ++key) {
             if (key == 0 && scale.hidesFirst) continue;
-            const float value = weight(*newest, key) - (before ? weight(*before, key) : 0.0f);
+            const float value = weight(*readoutRows, key) - (before ? weight(*before, key) : 0.0f);
             if (std::abs(value) > std::abs(strongest)) strongest = value;
         }
         QColor colour = before ? changeColour(strongest) : theme.prediction;
@@ -303,13 +305,13 @@ void ThumbnailGridFigure::paintStrip(QPainter& painter, const QRectF& rect, cons
     }
 }
 
-const NewestRows* ThumbnailGridFigure::comparableNewest() const {
-    return newest && newestBefore && haveSameCells(*newest, *newestBefore) ? newestBefore.get() : nullptr;
+const ReadoutRows* ThumbnailGridFigure::comparableRows() const {
+    return readoutRows && readoutBefore && haveSameCells(*readoutRows, *readoutBefore) ? readoutBefore.get() : nullptr;
 }
 
-std::vector<float> ThumbnailGridFigure::newestValues() const {
-    const NewestRows* before = comparableNewest();
-    return before ? changeOf(*newest, *before) : newest->values;
+std::vector<float> ThumbnailGridFigure::readoutValues() const {
+    const ReadoutRows* before = comparableRows();
+    return before ? changeOf(*readoutRows, *before) : readoutRows->values;
 }
 
 std::vector<float> ThumbnailGridFigure::visibleValues(int site, int head) const {
@@ -375,10 +377,10 @@ std::vector<NumberArray> ThumbnailGridFigure::numbers() const {
         }
     }
     if (isEven) arrays.front().shape.insert(arrays.front().shape.begin(), grid_->sites);
-    if (newest && newest->keys > 0)
-        arrays.push_back({comparableNewest() ? "newest_row_change" : "newest_row",
-                          {newest->sites, newest->heads, newest->keys},
-                          newestValues()});
+    if (readoutRows && readoutRows->keys > 0)
+        arrays.push_back({comparableRows() ? "readout_row_change" : "readout_row",
+                          {readoutRows->sites, readoutRows->heads, readoutRows->keys},
+                          readoutValues()});
     return arrays;
 }
 

@@ -31,16 +31,16 @@ QString resolutionText(const PatternTile* tile);
 /// A thumbnail of every head: layers down, heads across, and on the right the mean and the maximum over each layer's
 /// heads. A bracket joins heads that share a key/value head.
 struct ThumbnailGridFigure : Figure {
-    std::shared_ptr<const NewestRows> newest;       ///< may be null
-    std::shared_ptr<const NewestRows> newestBefore; ///< set: the figure shows `newest` minus this
-    std::vector<QString> siteLabels{};              ///< names of the rows of thumbnails: "L2"
+    std::shared_ptr<const ReadoutRows> readoutRows;   ///< may be null
+    std::shared_ptr<const ReadoutRows> readoutBefore; ///< set: the figure shows `readoutRows` minus this
+    std::vector<QString> siteLabels{};                ///< names of the rows of thumbnails: "L2"
     std::vector<float> kept; ///< [layers * heads] the fraction of its output that a head keeps; empty: all of it
     int keyValueHeads = 0;   ///< 0 or the number of heads: no groups are drawn
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
     HeadChoice selected;
     std::optional<HeadChoice> hovered;
-    double glow = 0; ///< 0..1, the brightness of the newest token's rows
+    double glow = 0; ///< 0..1, the brightness of the rows when a token is added
     bool hasFocus = false;
 
     /// Sets the tiles of the heads and computes the tiles of aggregates.
@@ -57,7 +57,7 @@ struct ThumbnailGridFigure : Figure {
         QRectF origin; ///< the thumbnail of layer 0, head 0
         double stepX = 0, stepY = 0;
         double aggregateGap = 0;
-        double strip = 0; ///< height of the newest row below each thumbnail
+        double strip = 0; ///< height of the row below each thumbnail
         QRectF header, brackets;
         double labelWidth = 0;
     };
@@ -76,16 +76,17 @@ struct ThumbnailGridFigure : Figure {
     /// The patterns as they are shown: one line per layer, head and pixel.
     QString csv() const override;
     /// "pattern" [layers, heads, queries, keys], or "pattern_pooled" if a pixel is the largest of several weights, and
-    /// the newest token's row [layers, heads, keys] at full length. If sites differ in size, each has its own arrays.
+    /// the row that the readout reads [layers, heads, keys] at full length. If sites differ in size, each has its own
+    /// arrays.
     std::vector<NumberArray> numbers() const override;
     bool hasNumbers() const override { return !isEmpty(); }
     std::shared_ptr<const Figure> copy() const override { return std::make_shared<ThumbnailGridFigure>(*this); }
 
 private:
     int groupSize() const;
-    bool hasTile(int layer, int column) const;  ///< false if the layer has fewer heads than another
-    const NewestRows* comparableNewest() const; ///< newestBefore if it has the same keys, otherwise null
-    std::vector<float> newestValues() const;    ///< the weights or their differences
+    bool hasTile(int layer, int column) const; ///< false if the layer has fewer heads than another
+    const ReadoutRows* comparableRows() const; ///< readoutBefore if it has the same keys, otherwise null
+    std::vector<float> readoutValues() const;  ///< the weights or their differences
     /// [rows, columns] of a tile: its weights or their differences, NaN for cells without colour.
     std::vector<float> visibleValues(int site, int head) const;
     double headerHeight(const FigureTheme& theme) const;

@@ -13,7 +13,6 @@
 namespace attn::scope {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr size_t kLabelCharacters = 14;
 constexpr size_t kRemembered = 64; // changes
 constexpr float kGlowSeconds = 1.2f;
@@ -106,8 +105,8 @@ bool ModelSubject::generate() {
     notice_ = std::ranges::count(language_.source().stopTokens(), best) > 0
                   ? "The model ended its text with this token."
                   : "";
-    written_.push_front(Clock::now());
-    if (written_.size() > glow().size()) written_.pop_back();
+    ages_.push_front(0);
+    if (ages_.size() > glow().size()) ages_.pop_back();
     describeText(before);
     return true;
 }
@@ -150,10 +149,10 @@ void ModelSubject::setText(const TextInput& text, size_t promptLength) {
     const size_t changed = std::min(same, language_.firstRun());
     const size_t added = tokens.size() - same;
     if (same == old.size() && added > 0 && added <= glow().size()) // tokens were appended, not replaced
-        for (size_t i = 0; i < added; ++i) written_.push_front(Clock::now());
+        for (size_t i = 0; i < added; ++i) ages_.push_front(0);
     else
-        written_.clear();
-    while (written_.size() > glow().size()) written_.pop_back();
+        ages_.clear();
+    while (ages_.size() > glow().size()) ages_.pop_back();
     prompt_ = prompt;
     describeText(readsPrompt ? 0 : static_cast<int>(changed));
 }
@@ -178,7 +177,7 @@ void ModelSubject::setChanges(const Changes& changes) {
     runChanges_ = changes;
     ++changesVersion_;
     runAgain();
-    written_.clear();
+    ages_.clear();
     describeText(0);
 }
 
@@ -194,10 +193,13 @@ bool ModelSubject::hasChangedPattern() const { return language_.hookChanges().pa
 
 std::array<float, 4> ModelSubject::glow() const {
     std::array<float, 4> strengths{};
-    const auto now = Clock::now();
-    for (size_t i = 0; i < std::min(strengths.size(), written_.size()); ++i)
-        strengths[i] = std::max(0.0f, 1 - std::chrono::duration<float>(now - written_[i]).count() / kGlowSeconds);
+    for (size_t i = 0; i < std::min(strengths.size(), ages_.size()); ++i)
+        strengths[i] = std::max(0.0f, 1 - ages_[i] / kGlowSeconds);
     return strengths;
+}
+
+void ModelSubject::fade(float seconds) {
+    for (float& age : ages_) age += seconds;
 }
 
 std::string ModelSubject::facts() const {

@@ -5,7 +5,6 @@
 #include "engine/inference/changes.h"
 
 #include <array>
-#include <chrono>
 #include <deque>
 
 namespace attn::scope {
@@ -56,6 +55,7 @@ public:
     /// The glow of the newest rows, the newest first: 1 when generated, fading to 0.
     std::array<float, 4> glow() const;
     bool isGlowing() const { return glow().front() > 0; }
+    void fade(float seconds); ///< lets the glow fade for this time
 
 private:
     void describeText(int firstChanged);
@@ -71,7 +71,7 @@ private:
     std::string next_;
     uint64_t version_ = 0, changesVersion_ = 0;
     std::deque<std::pair<uint64_t, int>> changes_; ///< version, first token that changed with it; the newest last
-    std::deque<std::chrono::steady_clock::time_point> written_; ///< the times of the newest tokens, the newest first
+    std::deque<float> ages_; ///< seconds for which the newest tokens have glowed, the newest first
 };
 
 /// ", with 2 changes", for the description of a step; empty if there are none.

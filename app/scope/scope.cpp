@@ -20,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr size_t kFramesTimed = 9;   // their median is shown, to ignore a frame that makes a plan
 constexpr int kMostSurfacesLost = 3; // more in a row mean that the display is gone
+constexpr float kMostFading = 0.05f; // seconds of the glow that pass in a frame
 constexpr int kFramesAfterEvent = 3; // Dear ImGui settles sizes and hovers in the next frames
 
 std::vector<int> encodePrompt(const LanguageModel& model, const Options& options) {
@@ -335,6 +336,11 @@ void Scope::fulfil(const UserRequests& requests) {
 }
 
 void Scope::compose() {
+    // A slow frame counts as a short one, so that the glow is seen on any machine.
+    const auto now = Clock::now();
+    const float seconds =
+        std::min(std::chrono::duration<float>(now - std::exchange(composed_, now)).count(), kMostFading);
+    if (ModelSubject* model = subject_->model()) model->fade(seconds);
     if (isRunning_) step();
     if (std::exchange(isLookNew_, false)) {
         gui_->setLook(page_->look().isLight, page_->look().isPresenting);

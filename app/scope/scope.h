@@ -8,6 +8,7 @@
 #include "app/scope/picture_transfer.h"
 #include "app/scope/renderer.h"
 
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -79,7 +80,8 @@ private:
     std::optional<Page> page_;
     int framesWanted_ = 0;
     std::string screenshotPath_;
-    std::deque<double> frameMs_; ///< times of the last frames, the newest last
+    std::chrono::steady_clock::time_point composed_{}; ///< when the last frame was composed
+    std::deque<double> frameMs_;                       ///< times of the last frames, the newest last
     bool isRefining_ = false, isRunning_ = false;
     int surfacesLost_ = 0;  ///< in a row, without a frame between them
     bool isLookNew_ = true; ///< the theme or the text size has changed

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "engine/core/stop_point.h"
+#include "engine/io/image_preprocessing.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,7 +22,8 @@ struct DataSettings {
     std::string tokens = "chars";        ///< "chars", "bytes", "bpe:N" with N merges, or kModelTokens
     std::string modelTokenizer{};        ///< for kModelTokens: the tokenizer.json of the model
     std::filesystem::path pictures{};    ///< folder
-    StopPoint stopPoint{};               ///< of the work on the text
+    std::optional<ImagePreprocessing> modelPictures{}; ///< how the model from which training starts prepares pictures
+    StopPoint stopPoint{};                             ///< of the work on the text
     bool operator==(const DataSettings&) const = default;
 };
 

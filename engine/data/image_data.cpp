@@ -140,10 +140,14 @@ std::vector<fs::path> sortedEntries(const fs::path& folder, bool folders) {
 
 /// @param isTest every picture is for testing; otherwise the hash of its name decides
 /// @param hasTest there is a folder for testing, so no other picture is
-void addPictures(ImageData& data, const fs::path& folder, int32_t label, bool isTest, bool hasTest) {
+void addPictures(ImageData& data, const fs::path& folder, const std::optional<ImagePreprocessing>& preparation,
+                 int32_t label, bool isTest, bool hasTest) {
     const std::string& name = data.names[static_cast<size_t>(label)];
     for (const fs::path& file : sortedEntries(folder, false)) {
-        const Image picture = resampled(decodeImage(file), data.size, ResampleFilter::Bilinear);
+        Image picture = decodeImage(file);
+        if (preparation) picture = fitted(picture, *preparation);
+        if (!preparation || picture.size() != data.size)
+            picture = resampled(picture, data.size, ResampleFilter::Bilinear);
         data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
         if (data.pixels.size() > kMostBytes)
             refuseFile(folder, "contains more than 1 GiB of pictures at this size",
@@ -156,7 +160,8 @@ void addPictures(ImageData& data, const fs::path& folder, int32_t label, bool is
     }
 }
 
-void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool hasTest) {
+void addClassFolders(ImageData& data, const fs::path& folder, const std::optional<ImagePreprocessing>& preparation,
+                     bool isTest, bool hasTest) {
     for (const fs::path& each : sortedEntries(folder, true)) {
         const std::string name = each.filename().string();
         auto found = std::ranges::find(data.names, name);
@@ -167,7 +172,7 @@ void addClassFolders(ImageData& data, const fs::path& folder, bool isTest, bool 
         if (data.names.size() > kMostClasses)
             refuseFile(folder, fmt::format("has more than {} folders", kMostClasses),
                        "choose a folder with one folder per class");
-        addPictures(data, each, static_cast<int32_t>(found - data.names.begin()), isTest, hasTest);
+        addPictures(data, each, preparation, static_cast<int32_t>(found - data.names.begin()), isTest, hasTest);
     }
 }
 
@@ -178,12 +183,13 @@ void requireSplits(const ImageData& data, const fs::path& folder) {
                        "add more pictures of each class");
 }
 
-ImageData readClassFolders(const fs::path& folder, const ImageSize& size) {
+ImageData readClassFolders(const fs::path& folder, const ImageSize& size,
+                           const std::optional<ImagePreprocessing>& preparation) {
     ImageData data{.size = size};
     const fs::path train = fileOf(folder, {"train", "training"}), test = fileOf(folder, {"test", "val", "validation"});
     const bool hasTest = !train.empty() && !test.empty();
-    addClassFolders(data, hasTest ? train : folder, false, hasTest);
-    if (hasTest) addClassFolders(data, test, true, true);
+    addClassFolders(data, hasTest ? train : folder, preparation, false, hasTest);
+    if (hasTest) addClassFolders(data, test, preparation, true, true);
     if (data.names.size() < 2)
         refuseFile(
             folder, "contains no training pictures",
@@ -215,7 +221,8 @@ Image ImageData::picture(size_t index) const {
     return image;
 }
 
-ImageData readImageData(const fs::path& folder, const ImageSize& size) {
+ImageData readImageData(const fs::path& folder, const ImageSize& size,
+                        const std::optional<ImagePreprocessing>& preparation) {
     std::error_code error;
     if (!fs::is_directory(folder, error))
         refuseFile(folder, fs::exists(folder, error) ? "is not a folder" : "there is no such folder",
@@ -223,14 +230,14 @@ ImageData readImageData(const fs::path& folder, const ImageSize& size) {
     if (!idxFile(folder, "train-images", "idx3").empty()) return readIdxFolder(folder);
     if (!fileOf(folder, {"data_batch_1.bin"}).empty()) return readCifar(folder);
     if (const fs::path inner = folder / "cifar-10-batches-bin"; fs::is_directory(inner, error)) return readCifar(inner);
-    return readClassFolders(folder, size);
+    return readClassFolders(folder, size, preparation);
 }
 
 ImageData readPictures(const fs::path& folder, const ImageSize& size) {
     std::error_code error;
     if (!fs::is_directory(folder, error) || hasKnownForm(folder)) return readImageData(folder, size);
     ImageData data{.size = size, .names = {"picture"}};
-    addPictures(data, folder, 0, false, false);
+    addPictures(data, folder, {}, 0, false, false);
     requireSplits(data, folder);
     return data;
 }

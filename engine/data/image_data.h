@@ -1,11 +1,12 @@
 #pragma once
 
 #include "engine/data/split.h"
-#include "engine/io/image.h"
+#include "engine/io/image_preprocessing.h"
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,10 @@ struct ImageData {
 /// Test files are the test split. The last tenth of the other files (at most 5,000) is the validation split. Class
 /// folders without a test part give a tenth to each, by the hash of the file's name.
 /// @param size to which the pictures of class folders are stretched
+/// @param preparation or else the steps up to fitted() that a model has for them
 /// @throws Error naming the file or folder, the problem and the remedy
-ImageData readImageData(const std::filesystem::path& folder, const ImageSize& size);
+ImageData readImageData(const std::filesystem::path& folder, const ImageSize& size,
+                        const std::optional<ImagePreprocessing>& preparation = {});
 
 /// Reads pictures for tasks without classes. A folder that directly contains pictures has one class, "picture".
 ImageData readPictures(const std::filesystem::path& folder, const ImageSize& size);

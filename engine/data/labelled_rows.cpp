@@ -91,6 +91,10 @@ private:
         refuseFile(path_, fmt::format("line {} {}", line, what), hint);
     }
 
+    [[noreturn]] void refuseRepeated(size_t line, const std::string& name) const {
+        refuse(line, fmt::format("gives {} twice", inQuotes(name)), "remove one of the two");
+    }
+
     /// The name of a column as find() looks for it. Names of labels stay as they are.
     std::string columnName(std::string_view name) const {
         name = trimmed(name);
@@ -107,17 +111,25 @@ private:
                 refuse(line, "is not a JSON object",
                        "write for example {\"text\": \"a fine day\", \"labels\": [\"good\"]}");
             Record record{.line = line};
-            for (const auto& [name, value] : object.items()) record.values.emplace(columnName(name), value);
+            for (const auto& [name, value] : object.items())
+                if (!record.values.emplace(columnName(name), value).second) refuseRepeated(line, columnName(name));
             records.push_back(std::move(record));
         };
         if (trimmed(text.substr(0, 64)).starts_with('[')) {
-            for (const json& each : parseJson(text, path_.string())) add(each, records.size() + 1);
+            std::vector<std::string> repeated;
+            const json list = parseJson(text, path_.string(), &repeated);
+            if (!repeated.empty()) refuseRepeated(1, repeated.front());
+            for (const json& each : list) add(each, records.size() + 1);
             return records;
         }
         for (size_t line = 1; !text.empty(); ++line) {
             const size_t end = std::min(text.find('\n'), text.size());
             const std::string_view object = trimmed(text.substr(0, end));
-            if (!object.empty()) add(parseJson(object, fmt::format("{}, line {}", path_.string(), line)), line);
+            if (!object.empty()) {
+                std::vector<std::string> repeated;
+                add(parseJson(object, fmt::format("{}, line {}", path_.string(), line), &repeated), line);
+                if (!repeated.empty()) refuseRepeated(line, repeated.front());
+            }
             text.remove_prefix(std::min(end + 1, text.size()));
         }
         return records;
@@ -168,6 +180,8 @@ private:
                 columns, [&](const std::string& column) { return std::ranges::find(known, column) != known.end(); });
         };
         const bool isNamed = columns.size() > 1 && (names(subjects) || (names(others) && names(kLabels)));
+        for (auto column = columns.begin(); isNamed && column != columns.end(); ++column)
+            if (!column->empty() && std::find(columns.begin(), column, *column) != column) refuseRepeated(1, *column);
         if (!isNamed) {
             columns = {kLabels.front(), subjects.front(), kSeconds.front()};
             rest = text;
@@ -297,6 +311,9 @@ private:
         return result;
     }
 
+    /// A label as a table would write it.
+    static std::string nameOf(const json& part) { return part.is_string() ? part.get<std::string>() : part.dump(); }
+
     std::vector<double> classTargets(const json& value, size_t line) const {
         const json parts = partsOf(value, line);
         const auto isFlag = [](const json& part) {
@@ -313,22 +330,26 @@ private:
             for (const json& part : parts) flags.push_back(*presence(part));
             return flags;
         }
-        if (labels_.size() == 1 && parts.size() == 1 &&
-            !places_.contains(parts[0].is_string() ? parts[0].get<std::string>() : ""))
+        if (labels_.size() == 1 && parts.size() == 1 && !places_.contains(nameOf(parts[0])))
             if (const auto flag = presence(parts[0])) return {*flag};
         std::vector<double> targets(labels_.size(), 0.0);
         for (const json& part : parts) targets[placeOf(part, line)] = 1;
         return targets;
     }
 
+    /// A label by its name, which may be a number, or else by its number from 0 on.
     size_t placeOf(const json& part, size_t line) const {
-        if (part.is_string())
-            if (const auto found = places_.find(part.get_ref<const std::string&>()); found != places_.end())
-                return found->second;
-        const auto number = numberOf(part);
-        if (number && *number >= 0 && *number < static_cast<double>(labels_.size()) && *number == std::floor(*number))
-            return static_cast<size_t>(*number);
-        const std::string name = part.is_string() ? part.get<std::string>() : part.dump();
+        if (const auto found = places_.find(nameOf(part)); found != places_.end()) return found->second;
+        if (const auto number = numberOf(part)) {
+            const auto named =
+                std::ranges::find_if(labels_, [&](const auto& label) { return numberIn(label) == number; });
+            if (named != labels_.end()) return static_cast<size_t>(named - labels_.begin());
+            const bool hasNumbers = std::ranges::any_of(labels_, [](const auto& label) { return !!numberIn(label); });
+            if (!hasNumbers && *number >= 0 && *number < static_cast<double>(labels_.size()) &&
+                *number == std::floor(*number))
+                return static_cast<size_t>(*number);
+        }
+        const std::string name = nameOf(part);
         refuse(line, fmt::format("has the label {}, which the model does not know", inQuotes(name)),
                fmt::format(
                    "write one of its {} labels, such as {}", labels_.size(),

@@ -25,7 +25,8 @@ enum class LabelKind : unsigned char {
 /// object on each line or a list of them (.jsonl, .ndjson, .json), any other file has tabs. The first line names the
 /// columns: a text ("text", "sentence" ...) and maybe a second one, or a picture ("image", "file_name" ...) in the
 /// folder of the table, and
-/// - "labels" or "label": names or numbers from 0 on, several with | ; or , between them; in JSON also a list of them,
+/// - "labels" or "label": names, or numbers from 0 on if no name is a number, several with | ; or , between them; in
+/// JSON also a list of them,
 ///   or a list with one true, false, 1.0 or 0.0 for each label; or
 /// - a column for each label, with 1 or 0.
 /// Without column names a line is labels, a text, and maybe a second text. Of pictures, a folder is the table in it

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/host/rows.cpp"
@@ -93,7 +94,10 @@ HWY_ATTR HWY_INLINE float rowMaximum(int64_t columns, const float* x) {
 void softmaxV(int64_t columns, float masked, const float* x, float* y) {
     const float maximum = rowMaximum(columns, x);
     if (maximum <= masked) {
-        for (int64_t c = 0; c < (columns + 3) / 4 * 4; ++c) y[c] = 0;
+        // Sums of masks stay near `masked`; what is far below it, or no number, is a score that has overflowed.
+        const bool isDamaged = std::any_of(x, x + columns, [&](float score) { return !(score >= 10 * masked); });
+        std::fill_n(y, columns, isDamaged ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
+        clearPadding(columns, y);
         return;
     }
     const Vector offset = hn::Set(Floats(), maximum);

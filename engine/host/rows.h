@@ -22,7 +22,8 @@ void normWeightGradient(int64_t rows, int64_t stride, int64_t begin, int64_t end
 /// The sums of columns [begin, end) over all rows.
 void columnSums(int64_t rows, int64_t stride, int64_t begin, int64_t end, const float* x, float* sums);
 
-/// A row that is masked as a whole becomes zero. @param masked values at most this are masked
+/// A row that is masked as a whole becomes zero, and one whose scores are NaN or have overflowed becomes NaN. @param
+/// masked values at most this are masked
 void softmax(int64_t columns, float masked, const float* x, float* y);
 void softmaxGradient(int64_t columns, const float* y, const float* dy, float* dx);
 

@@ -109,7 +109,7 @@ template <Activation activation> HWY_ATTR HWY_INLINE Vector activated(Vector x) 
         return hn::MulAdd(half, hyperbolicTangent(u), half);
     }
     if constexpr (activation == Activation::Silu) return hn::Mul(x, logistic(x));
-    return hn::Max(x, constant(0));
+    return orNotANumber(x, hn::Max(x, constant(0)));
 }
 
 /// The derivative of an activation at x.

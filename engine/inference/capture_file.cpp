@@ -35,7 +35,7 @@ void writeCapture(const std::string& path, const ModelInfo& model, const Input& 
 }
 
 int64_t strangeValues(std::span<const float> values) {
-    return std::ranges::count_if(values, [](float x) { return std::isnan(x) || x == INFINITY; });
+    return std::ranges::count_if(values, [](float x) { return !std::isfinite(x); });
 }
 
 std::vector<int> parseTokenIds(const std::string& text) {

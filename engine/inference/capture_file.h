@@ -15,7 +15,7 @@ namespace attn {
 void writeCapture(const std::string& path, const ModelInfo& model, const Input& input,
                   const std::vector<CapturedHook>& hooks);
 
-/// How many values of a hook are no result: NaN or infinite. -inf is a score that the mask hides.
+/// How many values of a hook are no result: NaN or infinite. What a mask hides has the score kMasked.
 int64_t strangeValues(std::span<const float> values);
 
 /// Reads token ids: "1, 2,3". @throws Error naming the part that is not a number

@@ -149,7 +149,7 @@ private:
     void writeTree(GpuExecutor& executor, size_t first, const std::vector<int>& parents) const;
     struct Step;      // one compiled plan with its executor
     void runSource(); ///< the encoder, unless the keys of the current source are kept already
-    void readClasses(const GpuExecutor& executor, size_t tokens);
+    void readClasses(const GpuExecutor& executor, std::span<const int> tokens);
     /// For the next tokens, of which it may run fewer. @param isAlone whether the token runs as written ones do
     Step& stepFor(size_t tokens, bool isAlone);
     void goBack(std::span<const int> tokens, size_t common, size_t together);

@@ -117,6 +117,7 @@ ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build
 size_t LanguageModel::predictedRow(const Input& input) const {
     const std::vector<int>& tokens = input.tokens();
     if (info_.classes > 0 && isEncoder(config())) return 0;
+    if (config().classPadding) return readoutRow(config(), tokens);
     const std::optional<int> mask =
         tokenizer() && config().readout == TextReadout::MaskedToken ? tokenizer()->maskId() : std::nullopt;
     const auto chosen = static_cast<size_t>(predictAt_);
@@ -132,7 +133,7 @@ std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<
     const Input input = typed(tokens);
     writeWhole(executor, input);
     if (!executor.run({}, isCancelled)) return {};
-    if (!config().labels.empty()) readClasses(executor, tokens.size());
+    if (!config().labels.empty()) readClasses(executor, tokens);
     if (!predictsTokens(config().readout)) return std::vector<float>();
     const Shape& shape = executor.plan().result("all_logits").type.shape;
     const auto row =
@@ -141,10 +142,10 @@ std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<
 }
 
 /// Keeps the row that a readout of a text reads, or the row of each token.
-void LanguageModel::readClasses(const GpuExecutor& executor, size_t tokens) {
+void LanguageModel::readClasses(const GpuExecutor& executor, std::span<const int> tokens) {
     const auto stride = static_cast<size_t>(executor.plan().result("classes").type.shape.rowStride());
     const bool isOne = readsOneRow(config().classReadout());
-    const size_t first = !isOne || isEncoder(config()) ? 0 : tokens - 1, count = isOne ? 1 : tokens;
+    const size_t first = isOne ? readoutRow(config(), tokens) : 0, count = isOne ? 1 : tokens.size();
     classLogits_.clear();
     for (size_t row = first; row < first + count; ++row) {
         const auto logits = executor.result("classes").subspan(row * stride, config().labels.size());

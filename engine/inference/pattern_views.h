@@ -78,11 +78,13 @@ struct HeadProfile {
     bool hasChangedPattern = false; ///< a change sets the pattern
 };
 
-/// Attention weights from the newest token to every key, for all heads.
-struct NewestRows {
+/// Attention weights to every key from the row that the readout reads, for all heads: the newest token of a text that
+/// the model continues, the [MASK] that it fills, [CLS].
+struct ReadoutRows {
     int sites = 0;
     int heads = 0;
     int keys = 0;              ///< the most that a site has
+    std::vector<int> queries;  ///< [sites] the row of the site; the last one where the readout reads another stream
     std::vector<float> values; ///< [sites, heads, keys]; 0 for keys that a site does not have
 };
 

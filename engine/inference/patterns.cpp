@@ -50,13 +50,21 @@ PatternTile Patterns::emptyTile(const PatternRequest& view, int rows, int column
 
 std::vector<float> Patterns::formedRow(int, int, int) const { return {}; }
 
-NewestRows Patterns::newestRows() const {
-    NewestRows rows{.sites = model_.info().siteCount(), .heads = model_.info().heads, .values = {}};
-    for (int site = 0; site < rows.sites && !model_.tokens().empty(); ++site)
+ReadoutRows Patterns::readoutRows() const {
+    ReadoutRows rows{.sites = model_.info().siteCount(), .heads = model_.info().heads};
+    if (model_.tokens().empty()) return rows;
+    const ModelStructure& structure = model_.info().structure;
+    const int stream =
+        structure.readouts.empty() ? static_cast<int>(structure.streams.size()) - 1 : structure.readouts.front().stream;
+    const auto read = static_cast<int>(model_.predictedRow(model_.input()));
+    for (int site = 0; site < rows.sites; ++site) {
+        const int last = model_.queryCount(site) - 1;
+        rows.queries.push_back(model_.info().site(site).queryStream == stream ? std::min(read, last) : last);
         rows.keys = std::max(rows.keys, model_.keyCount(site));
+    }
     const int keys = rows.keys;
     const GpuExecutor* step = model_.noCacheReason().empty() ? model_.newestExecutor() : nullptr;
-    if (!step && model_.isCached()) return {.sites = rows.sites, .heads = rows.heads};
+    if (!step && model_.isCached()) return {.sites = rows.sites, .heads = rows.heads, .queries = rows.queries};
     /// The newest row of a head in the step that formed it, of [H,1,S]; empty if the site has no pattern.
     const auto newestOf = [&](int site, int head) -> std::span<const float> {
         const std::string hook = model_.info().site(site).hook("pattern");
@@ -66,14 +74,14 @@ NewestRows Patterns::newestRows() const {
                                           static_cast<size_t>(std::min<int64_t>(keys, shape.columns())));
     };
     if (model_.isCached() && !step->plan().results.contains(model_.info().site(0).hook("pattern")))
-        return {.sites = rows.sites, .heads = rows.heads}; // too many for each token
-    for (int site = 0; site < rows.sites && keys > 0; ++site)
+        return {.sites = rows.sites, .heads = rows.heads, .queries = rows.queries}; // too many for each token
+    for (int site = 0; site < rows.sites; ++site)
         for (int head = 0; head < rows.heads; ++head) {
             if (step) {
                 const auto row = newestOf(site, head);
                 rows.values.insert(rows.values.end(), row.begin(), row.end());
             } else {
-                const auto row = formedRow(site, head, model_.queryCount(site) - 1);
+                const auto row = formedRow(site, head, rows.queries[static_cast<size_t>(site)]);
                 rows.values.insert(rows.values.end(), row.begin(), row.end());
             }
             rows.values.resize(static_cast<size_t>((site * rows.heads + head + 1) * keys), 0);

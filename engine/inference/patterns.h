@@ -46,8 +46,8 @@ public:
     virtual std::optional<HeadProfile> refinedProfile() const { return {}; }
     /// The attention weight of a cell. @return NaN if the site forms no pattern
     virtual float weight(const CellRequest& cell);
-    /// The attention weights of the newest token.
-    NewestRows newestRows() const;
+    /// The attention weights of the rows that the readout reads.
+    ReadoutRows readoutRows() const;
     /// Draws a view. The pixels stay valid until the next call for the same site.
     /// @throws Error if the patterns of this model do not stay on the device
     virtual DevicePattern onDevice(const PatternRequest& view);

@@ -106,15 +106,18 @@ std::span<const Param> samplingParams() {
 }
 
 void requireLogits(std::span<const float> logits) {
-    const auto refuse = [](const char* what, const char* hint) {
-        throw Error({.what = what, .where = "sampling", .hint = hint});
+    const auto refuse = [](const char* what) {
+        throw Error({.what = what,
+                     .where = "sampling",
+                     .hint =
+                         "look for weights, or changes to the run, that are NaN or damaged, or much too large, also "
+                         "for the storage of the weights (f16 holds up to 65504)"});
     };
     if (logits.empty() || std::ranges::all_of(logits, [](float x) { return std::isnan(x); }))
-        refuse("all logits of the model are NaN", "check the parameters for NaN");
+        refuse("all logits of the model are NaN");
     const bool isInfinite = std::ranges::find(logits, INFINITY) != logits.end();
     if (isInfinite || std::ranges::none_of(logits, [](float x) { return std::isfinite(x); }))
-        refuse(isInfinite ? "a logit of the model is infinite" : "no logit of the model is finite",
-               "look for weights, or changes to the run, that are damaged or much too large");
+        refuse(isInfinite ? "a logit of the model is infinite" : "no logit of the model is finite");
 }
 
 std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling,

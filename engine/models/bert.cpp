@@ -116,6 +116,7 @@ const ModelFamily kBert{
     .classModels = "Bert",
     .tie = kTie,
     .leftovers = {"*position_ids", "*pooler.dense.*", "cls.seq_relationship.*", "cls.predictions.decoder.bias"},
+    .twins = {{"cls.predictions.bias", "cls.predictions.decoder.bias"}},
     .spareFields = {"is_causal"}};
 
 const TrainableFamily kTrainsBert{.id = "bert",

@@ -109,9 +109,9 @@ std::vector<std::string> ConfigReader::texts(const char* field) const {
 
 void ConfigReader::checkTypes() const {
     if (!json_.is_object()) return;
-    constexpr std::array kFlags{"tie_word_embeddings", "is_encoder_decoder", "is_decoder", "add_cross_attention",
-                                "tie_encoder_decoder"};
+    constexpr std::array kFlags{"tie_word_embeddings", "is_encoder_decoder", "is_decoder", "add_cross_attention"};
     for (const char* field : kFlags) flag(field, false);
+    ConfigReader(json_, file_).flag("tie_encoder_decoder", false); // without a note that it is obeyed
     texts("architectures");
     for (const auto& [field, value] : json_.items()) {
         if (!field.ends_with("_token_id") || value.is_null()) continue;

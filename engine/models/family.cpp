@@ -39,7 +39,10 @@ void requireNoProjections(const ConfigReader& read, const AttentionSpec& spec, c
               "an older version of this program wrote the model; train it again");
 }
 
-bool TiedReadout::asked(const ConfigReader& read) const { return read.flag("tie_word_embeddings", byDefault); }
+bool TiedReadout::asked(const ConfigReader& read) const {
+    const bool isLoose = !looseType.empty() && read.text("model_type", "") == looseType;
+    return read.flag("tie_word_embeddings", byDefault && !isLoose);
+}
 
 bool TiedReadout::inForce(const ConfigReader& read, const TensorNames& names) const {
     const bool isAsked = asked(read);
@@ -61,7 +64,7 @@ const ModelFamily* familyNamed(std::string_view id) {
 }
 
 const ModelFamily& familyOf(const ConfigReader& read, const TensorNames& names) {
-    const auto type = read.optionalText("model_type");
+    const auto type = read.has("model_type") ? std::optional(read.text("model_type", "")) : std::nullopt;
     std::vector<std::string_view> known;
     for (const ModelFamily* family : familyCatalogue()) {
         if (type ? std::ranges::count(family->modelTypes, *type) > 0 : family->recognises && family->recognises(names))

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attn {
@@ -33,8 +34,9 @@ class ConfigReader;
 
 /// The rule by which the readout of tokens is the embedding or a table of its own.
 struct TiedReadout {
-    std::string_view stored{}; ///< the readout's tensor in the files, without a prefix; empty: the family has none
-    bool byDefault = true;     ///< where the configuration has no tie_word_embeddings
+    std::string_view stored{};    ///< the readout's tensor in the files, without a prefix; empty: the family has none
+    bool byDefault = true;        ///< where the configuration has no tie_word_embeddings
+    std::string_view looseType{}; ///< the model_type that does not tie it by default
     /// Whether a stored readout is used although the configuration ties it.
     bool prefersStored = false;
 
@@ -71,6 +73,10 @@ struct ModelFamily {
     GridFilter positionFilter = GridFilter::Bicubic; ///< interpolates the positions of patches to another grid
     /// Globs of the tensors that files hold for other purposes: buffers, and heads that this program does not have.
     std::vector<std::string_view> leftovers{};
+    /// Tensors that the reference ties, of which files may hold both: the first is read if it is there.
+    std::vector<std::pair<std::string_view, std::string_view>> twins{};
+    /// What else of the files the computation does not follow, in sentences for the person; null: nothing.
+    std::vector<std::string> (*remarks)(const WeightSource& weights, const ModelSpec& config) = nullptr;
     /// Fields that files have and that neither the reference nor this program reads.
     std::vector<std::string_view> spareFields{};
 };

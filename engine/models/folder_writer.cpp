@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace attn {
 namespace {
@@ -50,15 +51,69 @@ const ModelFamily* writerOf(const ModelSpec& config) {
 }
 
 nlohmann::json describe(const ImagePreprocessing& preprocessing, const ImageSize& size) {
-    return {{"image_processor_type", "ViTImageProcessor"},
-            {"do_resize", true},
-            {"size", {{"height", size.height}, {"width", size.width}}},
-            {"resample", 2}, // bilinear
-            {"do_rescale", true},
-            {"rescale_factor", preprocessing.factor},
-            {"do_normalize", true},
-            {"image_mean", preprocessing.mean},
-            {"image_std", preprocessing.deviation}};
+    const auto sides = [](const ImageSize& of) { return nlohmann::json{{"height", of.height}, {"width", of.width}}; };
+    const bool hasEdge = preprocessing.shortestEdge.has_value(), isCropped = preprocessing.crop.has_value();
+    nlohmann::json json{{"image_processor_type", hasEdge     ? "CLIPImageProcessor" // each takes these fields
+                                                 : isCropped ? "DeiTImageProcessor"
+                                                             : "ViTImageProcessor"},
+                        {"do_resize", hasEdge || preprocessing.resize},
+                        {"size", sides(preprocessing.resize.value_or(size))},
+                        {"resample", static_cast<int>(preprocessing.filter)},
+                        {"do_rescale", true},
+                        {"rescale_factor", preprocessing.factor},
+                        {"do_normalize", !preprocessing.mean.empty()}};
+    if (hasEdge) json["size"] = {{"shortest_edge", *preprocessing.shortestEdge}};
+    if (isCropped) {
+        json["do_center_crop"] = true;
+        json["crop_size"] = sides(*preprocessing.crop);
+    }
+    if (!preprocessing.mean.empty()) {
+        json["image_mean"] = preprocessing.mean;
+        json["image_std"] = preprocessing.deviation;
+    }
+    return json;
+}
+
+/// Takes the fields that decide how a model writes text from the config.json of the model before. A field that is
+/// missing there goes, as the class of transformers may have its own value.
+void keepGeneration(const std::string& configBefore, nlohmann::json& json) {
+    static constexpr std::array kFields{"bos_token_id",
+                                        "forced_bos_token_id",
+                                        "force_bos_token_to_be_generated",
+                                        "forced_eos_token_id",
+                                        "bad_words_ids",
+                                        "suppress_tokens",
+                                        "begin_suppress_tokens",
+                                        "min_length",
+                                        "min_new_tokens",
+                                        "no_repeat_ngram_size",
+                                        "max_length",
+                                        "max_new_tokens",
+                                        "do_sample",
+                                        "temperature",
+                                        "top_k",
+                                        "top_p",
+                                        "min_p",
+                                        "num_beams",
+                                        "repetition_penalty",
+                                        "length_penalty",
+                                        "early_stopping"};
+    const nlohmann::json before = nlohmann::json::parse(configBefore);
+    for (const char* field : kFields)
+        if (before.contains(field))
+            json[field] = before.at(field);
+        else
+            json.erase(field);
+}
+
+/// A small file of the model before. The first token of what a decoder writes is that of the training.
+std::string smallFile(const std::string& name, const std::string& text, const ModelSpec& config) {
+    if (name != "generation_config.json" || !config.hasEncoder()) return text;
+    nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+    constexpr const char* kStart = "decoder_start_token_id";
+    if (!json.is_object() || !json.contains(kStart) || json.at(kStart) == config.startToken) return text;
+    json[kStart] = config.startToken;
+    return json.dump(2) + "\n";
 }
 
 /// As requireWritable(), for a model of pictures.
@@ -154,10 +209,15 @@ void writeModelFolder(const std::filesystem::path& folder, const ModelSpec& conf
         if (!text.examples.empty()) createFolder(folder / "examples");
         for (const auto& [name, image] : text.examples) writePpm(folder / "examples" / (name + ".ppm"), image);
     } else {
+        if (!text.configBefore.empty()) keepGeneration(text.configBefore, json);
         // Null: else the class of transformers has one.
-        json["eos_token_id"] = text.endToken ? nlohmann::json(*text.endToken) : nlohmann::json();
+        json["eos_token_id"] = text.stopTokens.empty()       ? nlohmann::json()
+                               : text.stopTokens.size() == 1 ? nlohmann::json(text.stopTokens.front())
+                                                             : nlohmann::json(text.stopTokens);
         if (!text.examplePrompt.empty()) json["example_prompt"] = text.examplePrompt;
         writeAtomically(folder / "tokenizer.json", text.tokenizerJson);
+        for (const auto& [name, contents] : text.smallFiles)
+            writeAtomically(folder / name, smallFile(name, contents, config));
     }
     writeAtomically(folder / "config.json", json.dump(2) + "\n");
 }

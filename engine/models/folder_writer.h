@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,8 +18,12 @@ namespace attn {
 struct FolderText {
     // Of texts.
     std::string tokenizerJson{};
-    std::optional<int> endToken{}; ///< token that ends generation
+    std::vector<int> stopTokens{}; ///< tokens that end generation
     std::string examplePrompt{};   ///< prompt that is shown when the folder opens; empty: none
+    /// Of a model that reads and writes text as the one from which it was trained: that one's config.json, and its
+    /// small files of tokens and of generation by their names.
+    std::string configBefore{};
+    std::map<std::string, std::string> smallFiles{};
     // Of pictures.
     ImagePreprocessing preprocessing{};
     std::vector<std::pair<std::string, Image>> examples{}; ///< written as examples/NAME.ppm

@@ -157,8 +157,7 @@ void readChoice(Fields& fields, GenerationRules& rules, bool isOwnFile) {
     real("repetition_penalty", choice.repetitionPenalty, 1e-3, 1e3);
     choice.beams = std::max(fields.wholeNumber("num_beams", 1), 1);
     choice.lengthPenalty = fields.number("length_penalty", -100, 100).value_or(1);
-    if (const json* early = fields.find("early_stopping"); early != nullptr && early->is_boolean())
-        choice.stopsEarly = early->get<bool>();
+    choice.stopsEarly = fields.flag("early_stopping").value_or(choice.stopsEarly);
     if (choice.lengthPenalty < 0) {
         fields.complain("length_penalty", *fields.find("length_penalty"), "0 or more, which this program needs");
         choice.lengthPenalty = 1;

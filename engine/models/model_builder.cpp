@@ -97,6 +97,13 @@ bool isEncoder(const ModelSpec& config) {
     return false;
 }
 
+size_t readoutRow(const ModelSpec& config, std::span<const int> tokens) {
+    if (tokens.empty() || isEncoder(config)) return 0;
+    size_t row = tokens.size() - 1;
+    while (row > 0 && tokens[row] == config.classPadding) --row;
+    return row;
+}
+
 const AttentionSpec* treeSpec(const ModelSpec& config) {
     const AttentionSpec* found = nullptr;
     for (const LayerAttention& layer : config.layers) {

@@ -102,6 +102,10 @@ bool runsAnyLength(const ModelSpec& config);
 /// Whether such a model has queries that see keys after them. It runs whole sequences, because each token changes those
 /// before it.
 bool isEncoder(const ModelSpec& config);
+/// The row that a readout of a whole text reads: an encoder's first one, and of a decoder the last one that is no
+/// padding, which has seen all others. Only padding: the first.
+/// @source transformers 4, modeling_layers.py, GenericForSequenceClassification
+size_t readoutRow(const ModelSpec& config, std::span<const int> tokens);
 /// Whether a model runs whole sequences although the fused kernel serves it: an encoder, a model with a prefix, or one
 /// that predicts no tokens.
 bool runsWhole(const ModelSpec& config);

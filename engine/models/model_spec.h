@@ -137,7 +137,9 @@ struct ModelSpec : StreamSpec {
     bool tiedEmbedding = true;                  ///< the unembedding is the embedding
     bool unembedBias = false;
     double readoutScale = 1; ///< factor of the rows that the unembedding reads
-    int64_t startToken = 0;  ///< the token that begins the target of a model with an encoder
+    /// The token that a decoder's readout of a whole text passes over at the end, see readoutRow(). None: no token.
+    std::optional<int64_t> classPadding{};
+    int64_t startToken = 0; ///< the token that begins the target of a model with an encoder
     /// Under a causal mask, every token also sees the tokens of a prefix, which see one another in both directions. The
     /// length of the prefix is data. @source Liu et al. 2018, arXiv:1801.10198; Raffel et al. 2020, arXiv:1910.10683
     bool hasPrefix = false;

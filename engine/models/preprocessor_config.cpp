@@ -153,7 +153,8 @@ void readResize(const ConfigReader& read, const Processor& usual, const ImageSiz
         return;
     }
     const nlohmann::json& size = read.json().at("size");
-    const bool isEdge = size.is_object() ? size.contains("shortest_edge") : usual.hasEdge;
+    const bool isEdge =
+        size.is_object() ? size.contains("shortest_edge") : !read.flag("default_to_square", !usual.hasEdge);
     if (size.is_object() &&
         (isEdge ? size.contains("longest_edge") : !(size.contains("height") && size.contains("width"))))
         read.fail("size", fmt::format("is {}", shownJson(size)),

@@ -59,6 +59,7 @@ const ModelFamily kRoberta{.id = "roberta",
                            .recipe = recipe,
                            .tie = kTie,
                            .leftovers = {"*position_ids", "*pooler.dense.*", "lm_head.decoder.bias"},
+                           .twins = {{"lm_head.bias", "lm_head.decoder.bias"}},
                            .spareFields = {"is_causal"}};
 
 } // namespace attn

@@ -18,7 +18,8 @@
 namespace attn {
 namespace {
 
-constexpr TiedReadout kTie{.stored = "lm_head.weight"};
+/// @source transformers 4, configuration_t5.py and configuration_mt5.py: their defaults differ
+constexpr TiedReadout kTie{.stored = "lm_head.weight", .looseType = "mt5"};
 
 /// The names that files give to the embedding that both stacks share.
 constexpr std::array<std::string_view, 3> kEmbeddings{"shared.weight", "encoder.embed_tokens.weight",

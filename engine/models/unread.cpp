@@ -14,7 +14,7 @@ namespace {
 /// Fields of config.json, and of timm's objects in it, that change no number of a run of a trained model: notes of the
 /// program that wrote the file, what only training reads, what a run returns, names of classes, and how to write a
 /// text.
-constexpr std::array<std::string_view, 126> kSilent{"_attn_implementation",
+constexpr std::array<std::string_view, 125> kSilent{"_attn_implementation",
                                                     "_attn_implementation_autoset",
                                                     "_commit_hash",
                                                     "_name_or_path",
@@ -121,7 +121,6 @@ constexpr std::array<std::string_view, 126> kSilent{"_attn_implementation",
                                                     "test_crop_pct",
                                                     "test_input_size",
                                                     "tf_legacy_loss",
-                                                    "tie_encoder_decoder",
                                                     "tie_weights_",
                                                     "tokenizer_class",
                                                     "top_k",
@@ -187,7 +186,7 @@ bool isSameTable(const WeightSource& weights, const std::string& first, const st
     constexpr int64_t kMostRows = 1024;
     const std::vector<int64_t>& shape = weights.tensor(first).shape;
     if (shape != weights.tensor(second).shape || shape.empty()) return false;
-    const int64_t rows = shape.front(), compared = std::min(rows, kMostRows);
+    const int64_t rows = shape.size() == 1 ? 1 : shape.front(), compared = std::min(rows, kMostRows);
     if (rows == 0) return true;
     std::vector<float> a(static_cast<size_t>(weights.tensor(first).elements() / rows)), b(a.size());
     for (int64_t i = 0; i < compared; ++i) {

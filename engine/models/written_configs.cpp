@@ -2,13 +2,13 @@
 
 #include "engine/models/config_reader.h"
 #include "engine/models/family.h"
+#include "engine/models/model_builder.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace attn {
 
@@ -157,7 +157,7 @@ std::vector<std::string> fixedLabels(TextReadout readout) {
 std::vector<std::string> labelsIn(const ConfigReader& read) {
     constexpr int64_t kMostLabels = 100'000;
     std::vector<std::string> labels;
-    if (!read.hasObject("id2label")) {
+    if (!read.has("id2label")) {
         const int64_t count = read.size("num_labels", 2);
         for (int64_t id = 0; id < std::min(count, kMostLabels); ++id) labels.push_back(fmt::format("LABEL_{}", id));
         return labels;
@@ -172,24 +172,15 @@ std::vector<std::string> labelsIn(const ConfigReader& read) {
     return labels;
 }
 
-/// The names of a picture's classes, from id2label (Hugging Face) or label_names (timm); empty if no class has a name.
-std::vector<std::string> pictureLabelsIn(const nlohmann::json& config, int64_t classes) {
-    std::vector<std::string> labels(static_cast<size_t>(classes));
-    bool any = false;
-    const auto name = [&](size_t index, const nlohmann::json& label) {
-        if (index >= labels.size() || !label.is_string()) return;
-        labels[index] = label.get<std::string>();
-        any = true;
-    };
-    if (const auto ids = config.find("id2label"); ids != config.end() && ids->is_object())
-        for (const auto& [id, label] : ids->items()) {
-            size_t index = labels.size();
-            std::from_chars(id.data(), id.data() + id.size(), index);
-            name(index, label);
-        }
-    if (const auto names = config.find("label_names"); names != config.end() && names->is_array())
-        for (size_t index = 0; index < names->size(); ++index) name(index, (*names)[index]);
-    return any ? labels : std::vector<std::string>();
+/// The names of a picture's classes, from id2label (Hugging Face) or label_names (timm); empty if the file has none, or
+/// the model no classifier. @throws Error if they are not those of the classifier
+std::vector<std::string> pictureLabelsIn(const ConfigReader& read, int64_t classes) {
+    const char* const field = read.has("id2label") ? "id2label" : "label_names";
+    if (classes == 0 || !read.has(field)) return {};
+    std::vector<std::string> labels = read.has("id2label") ? labelsIn(read) : read.texts(field);
+    if (std::ssize(labels) != classes)
+        read.fail(field, fmt::format("names {} classes, but the classifier has {}", labels.size(), classes));
+    return labels;
 }
 
 constexpr const char* kPicture = "written_picture";
@@ -225,7 +216,7 @@ ModelSpec configIn(const ModelFamily& family, const ConfigReader& read, const Te
     config.family = std::string(family.id);
     for (const std::string_view field : family.spareFields) read.pass(std::string(field).c_str());
     if (config.axis == AxisKind::Patches) {
-        config.labels = pictureLabelsIn(read.json(), config.classes);
+        config.labels = pictureLabelsIn(read, config.classes);
         config.activation = classActivation(read, config.classes);
         return config;
     }
@@ -253,6 +244,10 @@ ModelSpec configIn(const ModelFamily& family, const ConfigReader& read, const Te
             config.labels = fixedLabels(readout);
             config.tiedEmbedding = true;
             if (config.labels.empty()) config.labels = labelsIn(read);
+            if (const nlohmann::json* padding = read.value("pad_token_id");
+                readout == TextReadout::TextClass && !isEncoder(config) && padding && padding->is_number_integer() &&
+                *padding >= 0 && *padding < config.tokens.vocabulary)
+                config.classPadding = padding->get<int64_t>();
             if (readout == TextReadout::TextClass)
                 config.activation = classActivation(read, static_cast<int64_t>(config.labels.size()));
         }
@@ -262,6 +257,7 @@ ModelSpec configIn(const ModelFamily& family, const ConfigReader& read, const Te
 nlohmann::json describeIn(const ModelFamily& family, const ModelSpec& config) {
     nlohmann::json json = family.describe(config);
     if (config.hasPrefix) json["prefix_lm"] = true;
+    if (config.classPadding) json["pad_token_id"] = *config.classPadding;
     if (const auto& picture = config.picture)
         json[kPicture] = {
             {"rows", picture->rows},     {"columns", picture->columns},          {"channels", picture->channels},

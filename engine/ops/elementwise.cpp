@@ -24,7 +24,7 @@ double activationValue(Activation activation, double x) {
     case Activation::Silu:
         return x / (1 + std::exp(-x));
     case Activation::Relu:
-        return x > 0 ? x : 0;
+        return x < 0 ? 0 : x;
     }
     return x;
 }

@@ -47,7 +47,8 @@ Tensor layerNorm(Tensor x, Tensor w, Tensor b, double epsilon);
 /// x / sqrt(mean(x^2) + eps) * w over the last axis. @source Zhang and Sennrich 2019, arXiv:1910.07467
 Tensor rmsNorm(Tensor x, Tensor w, double epsilon);
 
-/// Softmax over the last axis. Entries at or below kMasked count as absent; a row with no other entries becomes zeros.
+/// Softmax over the last axis. Entries at or below kMasked count as absent; a row with no other entries becomes zeros,
+/// or NaN if one is NaN or below 10 kMasked, as no sum of masks is: a score that has overflowed is not hidden.
 Tensor softmax(Tensor x);
 /// The score of a hidden cell.
 inline constexpr double kMasked = -1e30;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -19,7 +20,12 @@ void reference(const ReferenceCall& call) {
     const ReferenceTensor &x = call.inputs[0], &y = call.outputs[0];
     for (int64_t row = 0; row < x.rows(); ++row) {
         const double maximum = *std::max_element(x.row(row), x.row(row) + x.columns());
-        if (maximum <= kMasked) continue; // a fully masked row stays zero
+        if (maximum <= kMasked) {
+            const bool isDamaged = std::any_of(x.row(row), x.row(row) + x.columns(),
+                                               [](double score) { return !(score >= 10 * kMasked); });
+            if (isDamaged) std::fill_n(y.row(row), x.columns(), std::numeric_limits<double>::quiet_NaN());
+            continue;
+        }
         double sum = 0;
         for (int64_t c = 0; c < x.columns(); ++c) sum += y.row(row)[c] = std::exp(x.row(row)[c] - maximum);
         for (int64_t c = 0; c < x.columns(); ++c) y.row(row)[c] /= sum;

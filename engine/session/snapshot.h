@@ -38,7 +38,7 @@ struct Status {
 struct OriginalViews {
     std::shared_ptr<const PatternGrid> grid;
     std::shared_ptr<const PatternTile> detail;
-    std::shared_ptr<const NewestRows> newest;
+    std::shared_ptr<const ReadoutRows> readoutRows;
     std::shared_ptr<const HeadProfile> profile;
     std::shared_ptr<const CellExplanation> explanation;
 };
@@ -71,7 +71,7 @@ struct Snapshot {
     std::shared_ptr<const TextClasses> classes; ///< null for models without a readout of classes
     std::shared_ptr<const PatternGrid> grid;
     std::shared_ptr<const PatternTile> detail; ///< the selected head (or aggregate)
-    std::shared_ptr<const NewestRows> newest;
+    std::shared_ptr<const ReadoutRows> readoutRows;
     std::shared_ptr<const HeadProfile> profile; ///< profile of the head in the last SetProfileCommand
     std::shared_ptr<const CellExplanation> explanation;
     std::shared_ptr<const GivenPicture> picture;         ///< null for models of text

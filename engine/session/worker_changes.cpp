@@ -83,7 +83,7 @@ OriginalViews Session::Worker::originalViews() {
     if (profiled_.site >= 0) profile = text().patterns().beginProfile(profiled_.site, profiled_.head);
     while (text().patterns().refine(kRefiningMs))
         if (isStopped()) throw Cancelled{};
-    OriginalViews views{.newest = std::make_shared<NewestRows>(text().patterns().newestRows())};
+    OriginalViews views{.readoutRows = std::make_shared<ReadoutRows>(text().patterns().readoutRows())};
     if (view_.thumbnailSize > 0)
         views.grid = std::make_shared<PatternGrid>(text().patterns().refinedGrid().value_or(std::move(grid)));
     if (view_.detail)

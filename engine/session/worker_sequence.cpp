@@ -444,7 +444,7 @@ void Session::Worker::refreshSequence() {
                   .limits = limits()});
     const auto classes = text().classes();
     next_.classes = classes ? std::make_shared<TextClasses>(*classes) : nullptr;
-    next_.newest = std::make_shared<NewestRows>(text().patterns().newestRows());
+    next_.readoutRows = std::make_shared<ReadoutRows>(text().patterns().readoutRows());
     ++next_.sequenceVersion;
 }
 

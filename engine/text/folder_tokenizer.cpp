@@ -39,6 +39,7 @@ json addedTokenJson(const Token& token) {
 
 /// Adds the tokens of the small files. If tokenizer.json has the same token, their options replace its options.
 void addTokens(json& document, const TokenizerFiles& files) {
+    if (files.added().empty() && files.special().empty()) return;
     json& list = document["added_tokens"];
     if (list.is_null()) list = json::array();
     if (!list.is_array()) return; // the reader of the list reports this
@@ -81,6 +82,14 @@ void followPrefixSpace(json& document, const TokenizerFiles& files, Kind kind) {
         (*pre)["add_prefix_space"] = files.config().flag("add_prefix_space", false);
 }
 
+/// What the small files change in a tokenizer.json besides the tokens around a text.
+void followFiles(json& document, const TokenizerFiles& files, Kind kind) {
+    if (!document.is_object()) return; // the reader of the document reports this
+    addTokens(document, files);
+    if (kind == Kind::Bert) followBertClass(document, files);
+    followPrefixSpace(document, files, kind);
+}
+
 // ---------------------------------------------------------------- tokens around a text
 
 struct Ends {
@@ -114,7 +123,8 @@ SpecialTemplate around(std::optional<int> begin, std::optional<int> end) {
 }
 
 /// Applies add_bos_token and add_eos_token. @param obeys whether the folder's class uses them
-void followEnds(TokenizerParts& parts, const TokenizerFiles& files, bool obeys) {
+/// @return whether they decide the tokens around a text
+bool followEnds(TokenizerParts& parts, const TokenizerFiles& files, bool obeys) {
     const JsonNode config = files.config();
     const bool isStated = config.find("add_bos_token") || config.find("add_eos_token");
     const auto ends = std::ranges::find(endsOfClasses(), files.className(), &Ends::className);
@@ -126,9 +136,9 @@ void followEnds(TokenizerParts& parts, const TokenizerFiles& files, bool obeys) 
                     fmt::format("tokenizer_config.json asks for \"{}\", which {} does not obey: the tokens around a "
                                 "text are those of tokenizer.json",
                                 field, files.className().empty() ? "its class" : printable(files.className())));
-        return;
+        return false;
     }
-    if (!isStated && !(hasClass && ends->begins)) return;
+    if (!isStated && !(hasClass && ends->begins)) return false;
     const auto token = [&](const char* flag, const char* field, bool isUsual, const std::string& usual) {
         if (!config.flag(flag, isUsual)) return std::optional<int>();
         const auto id = parts.idOf(files.textOf(field, usual));
@@ -140,6 +150,33 @@ void followEnds(TokenizerParts& parts, const TokenizerFiles& files, bool obeys) 
     parts.specials =
         around(token("add_bos_token", "bos_token", hasClass && ends->begins, hasClass ? ends->begin : "<|endoftext|>"),
                token("add_eos_token", "eos_token", false, hasClass ? ends->end : "<|endoftext|>"));
+    return true;
+}
+
+/// The template as tokenizer.json writes it.
+json templateJson(const TokenizerParts& parts) {
+    std::map<int, std::string> texts;
+    for (const auto& [text, id] : parts.model->vocabulary()) texts.emplace(id, text);
+    for (const Token& token : parts.added.tokens()) texts.insert_or_assign(token.id, token.content);
+    json specials = json::object();
+    const auto piecesOf = [&](const std::vector<SpecialTemplate::Piece>& pieces) {
+        json result = json::array();
+        for (const SpecialTemplate::Piece& piece : pieces) {
+            if (!piece.token) {
+                result.push_back({{"Sequence", {{"id", piece.text == 0 ? "A" : "B"}, {"type_id", piece.type}}}});
+                continue;
+            }
+            const std::string& text = texts.at(*piece.token);
+            specials[text] = {{"id", text}, {"ids", json::array({*piece.token})}, {"tokens", json::array({text})}};
+            result.push_back({{"SpecialToken", {{"id", text}, {"type_id", piece.type}}}});
+        }
+        return result;
+    };
+    json result{{"type", "TemplateProcessing"},
+                {"single", piecesOf(parts.specials.single)},
+                {"pair", piecesOf(parts.specials.pair)}};
+    result["special_tokens"] = std::move(specials);
+    return result;
 }
 
 void nameRoles(TokenizerParts& parts, const TokenizerFiles& files) {
@@ -326,11 +363,7 @@ std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
     if (hasJson) {
         const std::string name = (folder / "tokenizer.json").string();
         json document = readJsonFile(name, warnings);
-        if (document.is_object()) {
-            addTokens(document, files);
-            if (kind == Kind::Bert) followBertClass(document, files);
-            followPrefixSpace(document, files, kind);
-        }
+        followFiles(document, files, kind);
         return finished(TokenizerParts::parse(document, name), kind == Kind::Llama);
     }
     const fs::path vocabulary = folder / "vocab.txt", words = folder / "vocab.json";
@@ -362,22 +395,49 @@ std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
     return std::nullopt;
 }
 
+std::string wholeTokenizerJson(const fs::path& folder) {
+    const TokenizerFiles files(folder);
+    const Kind kind = files.kind(true);
+    const fs::path path = folder / "tokenizer.json";
+    const std::string name = path.string();
+    std::vector<std::string> ignored; // opening the model reports these warnings
+    const json before = readJsonFile(name, ignored);
+    json document = before;
+    followFiles(document, files, kind);
+    TokenizerParts parts = TokenizerParts::parse(document, name);
+    if (followEnds(parts, files, kind == Kind::Llama)) document["post_processor"] = templateJson(parts);
+    if (document == before) return readTextFile(path, kMostJsonBytes);
+    for (json& token : document["added_tokens"]) // other programs ask for the ids
+        if (const auto id = parts.idOf(token["content"].get<std::string>()); id && !token.contains("id"))
+            token["id"] = *id;
+    return document.dump();
+}
+
 std::optional<TranslationTokenizers> Tokenizer::ofTranslationFolder(const fs::path& folder) {
     const fs::path vocabulary = folder / "vocab.json", source = folder / "source.spm", target = folder / "target.spm";
     if (!isThere(vocabulary) || !isThere(source) || !isThere(target)) return std::nullopt;
     const TokenizerFiles files(folder);
-    const json document = readJsonFile(vocabulary);
-    const std::string name = vocabulary.string();
-    StringMap<int> ids;
-    for (const auto& [token, id] : JsonNode(document, name).vocabulary(TokenModel::kMostTokens)) ids.emplace(token, id);
-    const auto tokenizerOf = [&](const fs::path& pieces, std::vector<std::string> warnings) {
+    const fs::path separate = folder / "target_vocab.json";
+    const bool isSeparate = files.config().flag("separate_vocabs", isThere(separate));
+    if (isSeparate && !isThere(separate))
+        throw Error({.what = "target_vocab.json is missing, although tokenizer_config.json says that the model writes "
+                             "with a vocabulary of its own (\"separate_vocabs\")",
+                     .where = folder.string(),
+                     .hint = "copy target_vocab.json into the folder, or enter token ids"});
+    const auto tokenizerOf = [&](const fs::path& pieces, const fs::path& list, std::vector<std::string> warnings) {
+        const json document = readJsonFile(list);
+        const std::string name = list.string();
+        StringMap<int> ids;
+        for (const auto& [token, id] : JsonNode(document, name).vocabulary(TokenModel::kMostTokens))
+            ids.emplace(token, id);
         TokenizerParts parts = marianParts(readPieces(pieces), pieces.string(), ids, name);
         parts.warnings = std::move(warnings);
         addTokens(parts, files);
         nameRoles(parts, files);
         return Tokenizer(std::move(parts));
     };
-    return TranslationTokenizers{tokenizerOf(source, {}), tokenizerOf(target, files.warnings())};
+    return TranslationTokenizers{tokenizerOf(source, vocabulary, {}),
+                                 tokenizerOf(target, isSeparate ? separate : vocabulary, files.warnings())};
 }
 
 } // namespace attn

@@ -103,7 +103,7 @@ private:
     std::unique_ptr<const Parts> parts_;
 };
 
-/// The tokenizers of a model that translates, with the same ids: of what it reads, and of what it writes.
+/// The tokenizers of a model that translates: of what it reads, and of what it writes.
 struct TranslationTokenizers {
     Tokenizer source, target;
 };

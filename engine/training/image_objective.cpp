@@ -25,6 +25,12 @@ ModelSpec narrowed(ModelSpec config, int64_t divisor) {
     return config;
 }
 
+TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel>& start) {
+    TaskSettings settings = recipe.settings;
+    if (start) settings.data.modelPictures = start->source->preprocessing();
+    return settings;
+}
+
 } // namespace
 
 ModelSpec visionOf(const Architecture& a, const ImageTaskInstance& task) {
@@ -73,7 +79,7 @@ ModelSpec visionOf(const Architecture& a, const ImageTaskInstance& task) {
 }
 
 ImageObjective::ImageObjective(const Recipe& recipe, std::optional<StartingModel> start)
-    : instance_(makeImageTask(taskNamed(recipe.task), recipe.settings)), start_(std::move(start)),
+    : instance_(makeImageTask(taskNamed(recipe.task), settingsFor(recipe, start))), start_(std::move(start)),
       preprocessing_(instance_->preprocessing()) {
     if (start_)
         fitTo(*start_, recipe.architecture);
@@ -103,9 +109,7 @@ void ImageObjective::fitTo(const StartingModel& start, const Architecture& archi
     const std::shared_ptr<const Graph> before = buildModel(config_).graph;
     const bool isRecomposed = recompose(config_, architecture);
     parameters_ = {*before, *buildModel(config_).graph, isRecomposed, config_.layers.front().headWidth};
-    preprocessing_.factor = start.source->preprocessing().factor;
-    preprocessing_.mean = start.source->preprocessing().mean;
-    preprocessing_.deviation = start.source->preprocessing().deviation;
+    preprocessing_ = start.source->preprocessing();
     const std::vector<std::string> known = config_.labels, &now = instance_->labels();
     if (known == now) return;
     config_.labels = now;

@@ -124,6 +124,7 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
 /// directions.
 void SequenceObjective::setReadout(const Task& task) {
     config_.hasPrefix = task.hasPrefix;
+    if (task.readout != TextReadout::TextClass) config_.classPadding.reset();
     config_.picture = instance_->picture();
     requireGrid(config_);
     if (predictsTokens(task.readout)) {
@@ -191,6 +192,7 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
             tokens_.before.push_back(token ? before.idOf(*token) : std::nullopt);
         }
         config_.tokens.vocabulary = now.vocabularySize();
+        config_.classPadding.reset();
         if (config_.hasEncoder()) config_.encoder->tokens.vocabulary = config_.tokens.vocabulary;
     }
     const auto shapesOf = [](const Graph& graph) {
@@ -330,17 +332,24 @@ void SequenceObjective::fillPrefixes(GpuExecutor& executor, const Batch& batch) 
     }
 }
 
-/// An encoder's readout of a text reads its first row, a decoder's the last one, which has seen all others.
 void SequenceObjective::fillReadoutRows(GpuExecutor& executor, const Batch& batch) const {
     const auto rows = executor.inputIntegers(decoder_names::kReadoutRows);
     const auto width = static_cast<std::ptrdiff_t>(batch[Batch::kInputs].size()) / batch.rows,
                columns = std::ssize(executor.inputIntegers(decoder_names::kTokens)) / batch.rows;
     for (std::ptrdiff_t row = 0; row < batch.rows; ++row) {
         const auto first = batch[Batch::kInputs].begin() + row * width;
-        const std::ptrdiff_t length = std::find(first, first + width, Batch::kIgnored) - first;
+        const std::span<const int32_t> tokens(first, std::find(first, first + width, Batch::kIgnored));
         rows[static_cast<size_t>(row)] =
-            static_cast<int32_t>(row * columns + (isEncoder(config_) ? 0 : std::max<std::ptrdiff_t>(length - 1, 0)));
+            static_cast<int32_t>(row * columns + static_cast<std::ptrdiff_t>(readoutRow(config_, tokens)));
     }
+}
+
+/// The tokens that end what the model writes: those of the model from which it starts, unless the tokens are new.
+std::vector<int> SequenceObjective::stopTokens() const {
+    if (isEncoder(config_)) return {};
+    if (start_ && !hasNewTokens() && !start_->source->stopTokens().empty()) return start_->source->stopTokens();
+    const auto end = instance_->tokenizer().endId();
+    return end ? std::vector{*end} : std::vector<int>();
 }
 
 void SequenceObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
@@ -352,11 +361,13 @@ void SequenceObjective::writeModel(const std::filesystem::path& folder, const Re
         prompt = {prompt.begin() + 1, prompt.end() - 1}; // without the tokens around it
     std::string example = tokenizer.decode(prompt, !keepsMasks);
     example.erase(0, example.find_first_not_of(' '));
-    writeModelFolder(folder, written_,
-                     {.tokenizerJson = instance_->tokenizerJson(),
-                      .endToken = keepsMasks ? std::nullopt : tokenizer.endId(),
-                      .examplePrompt = std::move(example)},
-                     withZeros(written_, config_, read));
+    FolderText text{
+        .tokenizerJson = instance_->tokenizerJson(), .stopTokens = stopTokens(), .examplePrompt = std::move(example)};
+    if (start_ && !hasNewTokens()) {
+        text.configBefore = start_->source->configText();
+        text.smallFiles = start_->smallFiles;
+    }
+    writeModelFolder(folder, written_, text, withZeros(written_, config_, read));
 }
 
 std::optional<WeightRecipe> SequenceObjective::placeOf(const std::string& parameter) const {
@@ -377,7 +388,7 @@ std::shared_ptr<const WeightSet::Model> SequenceObjective::describe() const {
                            .configText = writtenConfig(config_),
                            .tokenizer =
                                std::make_shared<const Tokenizer>(Tokenizer::fromJson(instance_->tokenizerJson()))};
-    if (const auto end = instance_->tokenizer().endId(); end && !isEncoder(config_)) model.stopTokens = {*end};
+    model.stopTokens = stopTokens();
     return std::make_shared<const WeightSet::Model>(std::move(model));
 }
 

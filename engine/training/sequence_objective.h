@@ -49,6 +49,7 @@ private:
     static Forward forwardOf(const ModelSpec& config, int rows, int64_t columns, int64_t sources, double dropout);
     void fitTo(const StartingModel& start, const Recipe& recipe);
     void setReadout(const Task& task);
+    std::vector<int> stopTokens() const;
     void fillPrefixes(GpuExecutor& executor, const Batch& batch) const;
     void fillReadoutRows(GpuExecutor& executor, const Batch& batch) const;
 

@@ -11,6 +11,7 @@
 #include "engine/models/folder_writer.h"
 #include "engine/models/trainable_family.h"
 #include "engine/models/vision_family.h"
+#include "engine/text/tokenizer_files.h"
 #include "engine/text/utf8.h"
 #include "engine/training/composed_sites.h"
 #include "engine/training/composed_start.h"
@@ -79,7 +80,11 @@ void readTokenizer(StartingModel& model, const std::string& path) {
         throw Error({.what = fmt::format("training writes tokens, but {}", model.source->tokenizerProblem()),
                      .where = path,
                      .hint = "choose a model whose tokenizer this program can read"});
-    model.tokenizerJson = readTextFile(tokenizer, kMostTokenizerBytes);
+    model.tokenizerJson = wholeTokenizerJson(tokenizer.parent_path());
+    for (const char* name :
+         {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "generation_config.json"})
+        if (fs::exists(tokenizer.parent_path() / name, error))
+            model.smallFiles.emplace(name, readTextFile(tokenizer.parent_path() / name, kMostTokenizerBytes));
     if (const int64_t tokens = model.source->tokenizer()->vocabularySize(),
         rows = model.source->config().tokens.vocabulary;
         tokens > rows)

@@ -4,6 +4,7 @@
 #include "engine/training/objective.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,8 +17,9 @@ namespace attn {
 /// A model from which training starts.
 struct StartingModel {
     std::unique_ptr<const ModelSource> source;
-    std::string tokenizerJson; ///< empty for a model of pictures
-    std::string hash;          ///< contentHash() of config.json, tokenizer.json and the files with weights
+    std::string tokenizerJson;                       ///< as wholeTokenizerJson(); empty for a model of pictures
+    std::map<std::string, std::string> smallFiles{}; ///< of tokens and of generation beside it, by their names
+    std::string hash; ///< contentHash() of config.json, tokenizer.json and the files with weights
 
     /// The dense values of a parameter.
     std::vector<float> read(const std::string& parameter, const Shape& shape) const;

@@ -1,7 +1,10 @@
 // Activations by number: 0 none, 1 GELU (erf), 2 GELU (tanh), 3 SiLU, 4 ReLU; the order of attn::Activation.
 
+// y, or x where it is NaN: min, max and clamp may lose it. (isnan() may be optimised away.)
+vec4 orNotANumber4(vec4 x, vec4 y) { return mix(y, x, greaterThan(floatBitsToUint(x) & uvec4(0x7fffffffu), uvec4(0x7f800000u))); }
+
 // exp that neither overflows in 1 / (1 + exp(-x)) nor relies on infinities.
-vec4 sigmoid4(vec4 x) { return 1.0 / (1.0 + exp(-clamp(x, -80.0, 80.0))); }
+vec4 sigmoid4(vec4 x) { return orNotANumber4(x, 1.0 / (1.0 + exp(-clamp(x, -80.0, 80.0)))); }
 
 // tanh by the logistic function: the built-in overflows to NaN for large arguments on some drivers.
 vec4 tanh4(vec4 x) { return 2.0 * sigmoid4(2.0 * x) - 1.0; }
@@ -19,7 +22,7 @@ vec4 activate4(uint kind, vec4 x) {
     case 1u: return x * normalBelow4(x, exp(-0.5 * x * x));
     case 2u: return 0.5 * x * (1.0 + tanh4(0.7978845608 * (x + 0.044715 * x * x * x)));
     case 3u: return x * sigmoid4(x);
-    case 4u: return max(x, vec4(0.0));
+    case 4u: return orNotANumber4(x, max(x, vec4(0.0)));
     }
     return x;
 }

@@ -3,7 +3,8 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #include "tensor.glsl"
 
-// Softmax over the last axis, one subgroup per row. Entries at or below MASKED are absent; an empty row is all zeros.
+// Softmax over the last axis, one subgroup per row. Entries at or below MASKED are absent; an empty row is all zeros,
+// or NaN if an entry is NaN or has overflowed (sums of masks stay near MASKED).
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 layout(push_constant) uniform Push {
     uint rows, columns, rowsPerUnit, liveSlot;
@@ -27,9 +28,20 @@ void main() {
     vec4 sum = vec4(0.0);
     for (uint i = lane; i < vectors; i += width) sum += exp(loadMasked(base, i) - maximum);
     const float total = subgroupAdd(sum.x + sum.y + sum.z + sum.w);
-    const float factor = maximum <= MASKED ? 0.0 : 1.0 / total;
+    float factor = 1.0 / total;
+    bool isDamaged = false;
+    if (maximum <= MASKED) {
+        factor = 0.0;
+        for (uint i = lane; i < vectors; i += width) {
+            const uvec4 magnitude = floatBitsToUint(loadMasked(base, i)) & uvec4(0x7fffffffu); // NaN is above all numbers
+            isDamaged = isDamaged || any(greaterThan(magnitude, uvec4(floatBitsToUint(10.0 * -MASKED))));
+        }
+        isDamaged = subgroupAdd(isDamaged ? 1u : 0u) > 0u;
+    }
     for (uint i = lane; i < vectors; i += width) {
         const vec4 value = loadMasked(base, i);
-        result[base + i] = mix(vec4(0.0), exp(value - maximum) * factor, greaterThan(value, vec4(MASKED)));
+        vec4 y = mix(vec4(0.0), exp(value - maximum) * factor, greaterThan(value, vec4(MASKED)));
+        if (isDamaged) y = mix(vec4(0.0), vec4(uintBitsToFloat(0x7fc00000u)), lessThan(uvec4(i * 4) + uvec4(0, 1, 2, 3), uvec4(columns)));
+        result[base + i] = y;
     }
 }

@@ -28,11 +28,11 @@ vec4 valueOf(vec4 v) {
     case 9u: return sin(v);
     case 10u: return cos(v);
     case 11u: return floor(v);
-    case 12u: return mix(exp(min(v, 0.0)), v + 1.0, greaterThan(v, vec4(0.0)));
-    case 13u: return max(v, 0.0);
+    case 12u: return orNotANumber4(v, mix(exp(min(v, 0.0)), v + 1.0, greaterThan(v, vec4(0.0))));
+    case 13u: return orNotANumber4(v, max(v, 0.0));
     case 14u: return -v;
     case 15u: return v * first + second;
-    default: return min(max(v, first), second);
+    default: return orNotANumber4(v, min(max(v, first), second));
     }
 }
 

@@ -231,6 +231,20 @@ TEST_CASE("attention-cli lens, ablate, patch and detect: what they cannot read i
     }
 }
 
+TEST_CASE("attention-cli lens, ablate and patch: a token that is not there, and a target against itself, are named",
+          "[analysis][cli][gpu]") {
+    for (const std::string what : {"logit", "attribution", "gradients", "flow", "weighted"}) {
+        INFO(what);
+        checkProgram("lens builtin:induction --prompt abcab --what " + what + " --position 5", 1,
+                     {"there is no token 5: the text has 5", "give a number from 0 to 4"});
+    }
+    checkProgram("lens builtin:induction --prompt abcab --position 4", 0, {});
+    const std::string same = " --target a --against a";
+    for (const std::string command :
+         {"ablate builtin:induction --prompt abcab", "patch builtin:induction --prompt abcab --from abdab"})
+        checkProgram(command + same, 1, {"--target and --against are both", "so their difference is always 0"});
+}
+
 TEST_CASE("attention-cli perplexity: a pipe without a text is refused, not waited for", "[analysis][cli][gpu]") {
     const TemporaryFolder folder;
     REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);

@@ -49,6 +49,22 @@ TEST_CASE("encoders: rollout and gradients begin at the hidden word, and at the 
     }
 }
 
+TEST_CASE("encoders: the rows that views show of all heads are those that the readout reads", "[analysis][gpu]") {
+    LanguageModel model = encoderOf("bert");
+    for (const std::vector<int>& tokens : {kTokens, std::vector<int>{2, 5, 6, 8, 3}}) {
+        REQUIRE(model.feed(tokens));
+        const ReadoutRows rows = model.patterns().readoutRows();
+        const int query = tokens[2] == 4 ? 2 : 4;
+        CHECK(rows.queries == std::vector<int>(static_cast<size_t>(rows.sites), query));
+        for (int site = 0; site < rows.sites; ++site)
+            for (int head = 0; head < rows.heads; ++head)
+                for (int key = 0; key < 5; ++key)
+                    CHECK(rows.values[static_cast<size_t>((site * rows.heads + head) * rows.keys + key)] ==
+                          model.patterns().weight({.site = site, .head = head, .query = query, .key = key}));
+        model.truncate(0);
+    }
+}
+
 TEST_CASE("encoders: questions that suppose another readout or other norms are refused", "[analysis][gpu]") {
     LanguageModel model = encoderOf("bert"), headless = encoderOf("bert_no_head");
     const auto refusal = [&](const Analysis& analysis, LanguageModel& asked) -> std::string {

@@ -57,8 +57,8 @@ TEST_CASE("original views: what was shown before the changes", "[analysis][gpu]"
         CHECK(views.detail->exactRows == 1);
         CHECK(views.detail->leavesOutFirst == plain->detail->leavesOutFirst);
         checkSame(views.detail->values, plain->detail->values);
-        REQUIRE(views.newest);
-        checkSame(views.newest->values, plain->newest->values);
+        REQUIRE(views.readoutRows);
+        checkSame(views.readoutRows->values, plain->readoutRows->values);
         REQUIRE(views.profile);
         checkSame(views.profile->received, plain->profile->received);
         checkSame(views.profile->distances, plain->profile->distances);
@@ -71,7 +71,7 @@ TEST_CASE("original views: what was shown before the changes", "[analysis][gpu]"
     checkPlain();
     // The changed run is not what it was, nor are its pictures.
     CHECK_FALSE(isNear(snapshot->detail->values, plain->detail->values));
-    CHECK_FALSE(isNear(snapshot->newest->values, plain->newest->values));
+    CHECK_FALSE(isNear(snapshot->readoutRows->values, plain->readoutRows->values));
     CHECK_FALSE(isNear(snapshot->profile->received, plain->profile->received));
     const std::vector<float> closed = snapshot->detail->values;
 
@@ -116,13 +116,13 @@ TEST_CASE("original views follow the head, the text and the changes", "[analysis
     snapshot = after(session, StopCommand{});
     const auto count = static_cast<int>(snapshot->sequence->tokens.size());
     REQUIRE(snapshot->originalViews);
-    CHECK(snapshot->originalViews->newest->keys == count);
+    CHECK(snapshot->originalViews->readoutRows->keys == count);
     CHECK(snapshot->originalViews->detail->queryEnd == count);
     CHECK(snapshot->detail->queryEnd == count);
 
     snapshot = succeed(session, SetPromptCommand{{.text = "abcabcab"}});
     REQUIRE(snapshot->originalViews);
-    CHECK(snapshot->originalViews->newest->keys == 8);
+    CHECK(snapshot->originalViews->readoutRows->keys == 8);
     snapshot = succeed(session, SetChangesCommand{});
     CHECK_FALSE(snapshot->isChanged);
     CHECK(snapshot->originalViews == nullptr);
@@ -144,7 +144,7 @@ TEST_CASE("session: the original run is shown without losing the changes", "[ana
     CHECK(snapshot->original == nullptr);
     CHECK(*snapshot->changes == changes);
     CHECK(snapshot->next->logits == plain->next->logits); // bit by bit
-    checkSame(snapshot->newest->values, plain->newest->values);
+    checkSame(snapshot->readoutRows->values, plain->readoutRows->values);
     // Analyses read the run that is shown, also one that closes gates itself.
     for (const std::shared_ptr<const Analysis>& each : std::initializer_list<std::shared_ptr<const Analysis>>{
              std::make_shared<TokenScoresAnalysis>(), std::make_shared<AblationSweepAnalysis>()}) {

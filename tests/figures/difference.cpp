@@ -113,10 +113,11 @@ TEST_CASE("difference: thumbnails share their range, and their strips show it", 
     CHECK(at(3, 2, 2) == change(0.5f)); // and stayed 0.5 here, in the head that did not change
 
     const auto rowsOf = [](std::vector<float> values) {
-        return std::make_shared<NewestRows>(NewestRows{.sites = 1, .heads = 2, .keys = 3, .values = std::move(values)});
+        return std::make_shared<ReadoutRows>(
+            ReadoutRows{.sites = 1, .heads = 2, .keys = 3, .values = std::move(values)});
     };
-    figure.newest = rowsOf({0.2f, 0.7f, 0.1f, 0.2f, 0.3f, 0.5f});
-    figure.newestBefore = rowsOf({0.2f, 0.3f, 0.5f, 0.2f, 0.3f, 0.5f});
+    figure.readoutRows = rowsOf({0.2f, 0.7f, 0.1f, 0.2f, 0.3f, 0.5f});
+    figure.readoutBefore = rowsOf({0.2f, 0.3f, 0.5f, 0.2f, 0.3f, 0.5f});
     CHECK(figure.csv().startsWith("layer,head,query,key,change"));
     REQUIRE(figure.numbers().size() == 2);
     const NumberArray patterns = figure.numbers()[0], rows = figure.numbers()[1];
@@ -124,7 +125,7 @@ TEST_CASE("difference: thumbnails share their range, and their strips show it", 
     CHECK(patterns.shape == std::vector<int64_t>{1, 2, 3, 3});
     CHECK(patterns.values[7] == Approx(kAfter[7] - kBefore[7])); // query 2 to key 1 of head 0
     CHECK(std::isnan(patterns.values[1]));                       // a key after the query
-    CHECK(rows.name == "newest_row_change");
+    CHECK(rows.name == "readout_row_change");
     CHECK(rows.values[1] == Approx(0.4f));
     CHECK(rows.values[4] == 0);
 

@@ -11,7 +11,7 @@ constexpr QSize kSize(900, 600);
 ThumbnailGridFigure figureOf(int layers, int heads, int tokens) {
     ThumbnailGridFigure figure;
     figure.setGrid(samples::grid(layers, heads, tokens));
-    figure.newest = samples::newest(layers, heads, tokens);
+    figure.readoutRows = samples::readoutRows(layers, heads, tokens);
     return figure;
 }
 

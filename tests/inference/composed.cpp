@@ -42,7 +42,7 @@ TEST_CASE("composed models: views show the patterns that were formed", "[session
         }
         CHECK(sum == Approx(1).margin(1e-5));
     }
-    const NewestRows rows = model->patterns().newestRows();
+    const ReadoutRows rows = model->patterns().readoutRows();
     REQUIRE(rows.values.size() == 2 * 2 * 5);
     CHECK(rows.values[3 * 5 + 4] == Approx(tile.values[24]));
     const PatternGrid grid = model->patterns().grid(32);

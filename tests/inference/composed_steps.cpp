@@ -300,7 +300,7 @@ TEST_CASE("composed models: the newest rows of a step are those of the pattern o
         const std::vector<float> pattern = model->capture(tokens, "blocks.1.attn.hook_pattern").front().values;
         model->truncate(0);
         REQUIRE(model->feed(tokens));
-        const NewestRows rows = model->patterns().newestRows();
+        const ReadoutRows rows = model->patterns().readoutRows();
         const PatternTile tile = model->patterns().tile({.site = 1, .head = 1});
         for (size_t key = 0; key < 9; ++key) {
             CHECK(rows.values[3 * 9 + key] == Approx(pattern[9 * 9 + 8 * 9 + key]).margin(1e-5));
@@ -389,7 +389,7 @@ TEST_CASE("composed models: a text that came in steps has the bits of one that c
                 other->truncate(0);
                 REQUIRE(other->feed(std::span(tokens).first(length)));
                 CHECK(std::ranges::equal(model->logits(), other->logits()));
-                if (inspects) CHECK(model->patterns().newestRows().values == other->patterns().newestRows().values);
+                if (inspects) CHECK(model->patterns().readoutRows().values == other->patterns().readoutRows().values);
             }
         }
 }

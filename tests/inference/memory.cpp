@@ -32,7 +32,7 @@ std::vector<float> newestLogits(const LanguageModel& model) { return {model.logi
 
 /// What views show of the tokens in the cache.
 std::vector<std::vector<float>> valuesShownBy(LanguageModel& model) {
-    std::vector<std::vector<float>> shown{newestLogits(model), model.patterns().newestRows().values};
+    std::vector<std::vector<float>> shown{newestLogits(model), model.patterns().readoutRows().values};
     for (const PatternTile& tile : model.patterns().grid(64).tiles) shown.push_back(tile.values);
     shown.push_back(model.patterns().tile({.site = 1, .head = 1, .detailSize = 100}).values);
     return shown;

@@ -22,7 +22,7 @@ struct Shown {
 Shown shownBy(LanguageModel& model) {
     Shown shown;
     shown.logits.assign(model.logits().begin(), model.logits().end());
-    shown.newest = model.patterns().newestRows().values;
+    shown.newest = model.patterns().readoutRows().values;
     for (const PatternTile& tile : model.patterns().grid(512).tiles) shown.patterns.push_back(tile.values);
     return shown;
 }

@@ -346,3 +346,16 @@ TEST_CASE("lab: a key that only one of two models sees counts as no weight of th
         }
     CHECK(count > 4);
 }
+
+TEST_CASE("lab: the answers of two runs are named after what each model predicts", "[lab]") {
+    LabWindow lab("builtin:stories", "the dog ran home");
+    lab.showPanel("compare");
+    auto& path = lab.find<QLineEdit>("comparePath");
+    const auto title = [&] { return lab.find<QTreeWidget>("compareNext").headerItem()->text(0); };
+    path.setText("builtin:masked");
+    lab.find<QComboBox>("compareWith").setCurrentIndex(3);
+    CHECK(lab.waitFor([&] { return title() == "A: Next token, B: Hidden word"; }));
+    path.setText("builtin:stories");
+    lab.click("compareRun");
+    CHECK(lab.waitFor([&] { return title() == "Next token"; }));
+}

@@ -57,7 +57,7 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     const auto& heads = lab.find<HeadsGrid>("headsGrid");
     const auto& remark = lab.find<QLabel>("attentionChange");
     auto& candidates = lab.find<QTreeView>("candidates");
-    const auto newest = lab.snapshot().newest->values;
+    const auto newest = lab.snapshot().readoutRows->values;
     CHECK_FALSE(lab.action("showDifference").isEnabled());
     CHECK(remark.isHidden());
     CHECK_FALSE(heads.showsChange());
@@ -75,7 +75,7 @@ TEST_CASE("lab: every view shows what a gate changes", "[lab]") {
     CHECK(grid.figure().range() > 0.1f);
     REQUIRE(heads.showsChange());
     for (size_t i = 0; i < newest.size(); ++i)
-        CHECK(heads.shown()[i] == Approx(lab.snapshot().newest->values[i] - newest[i]).margin(1e-6));
+        CHECK(heads.shown()[i] == Approx(lab.snapshot().readoutRows->values[i] - newest[i]).margin(1e-6));
     CHECK(largest(heads.shown()) > 0.1f);
     CHECK(lab.find<QLabel>("headsCaption").text().contains("Red:"));
     CHECK_FALSE(candidates.isColumnHidden(3));

@@ -7,7 +7,7 @@ using namespace attn;
 TEST_CASE("heads: the stripe of the previous-token head lights up at the token before the newest", "[lab]") {
     LabWindow lab("builtin:induction", "abcdabc");
     auto& grid = lab.find<HeadsGrid>("headsGrid");
-    const int keys = lab.snapshot().newest->keys;
+    const int keys = lab.snapshot().readoutRows->keys;
     const QImage picture = grid.viewport()->grab().toImage();
     const QRect cell = grid.cellRect(0, 0);
     const auto colourAt = [&](int key) {

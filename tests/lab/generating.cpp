@@ -88,6 +88,12 @@ TEST_CASE("generate: a click hides a word, and its candidates fill it in", "[lab
     CHECK(lab.snapshot().next->logits != last);
     clickWord(" day"); // hides a third one, which is predicted
     REQUIRE(lab.waitFor([&] { return lab.snapshot().next->row == 5; }));
+    REQUIRE(lab.settle());
+
+    // What shows one row shows that of the hidden word.
+    CHECK(std::ranges::all_of(lab.snapshot().readoutRows->queries, [](int query) { return query == 5; }));
+    lab.showPanel("heads");
+    CHECK(lab.find<QLabel>("headsCaption").text().contains(QString::fromUtf8("where “[MASK]” looks")));
 }
 
 TEST_CASE("generate: the formed path stands beside the run", "[lab]") {
@@ -123,6 +129,7 @@ TEST_CASE("generate: an empty prompt is not run, and a warning moves no button",
     LabWindow lab("builtin:english", "My dog");
     const auto& run = lab.find<QPushButton>("run");
     const auto& hint = lab.find<QLabel>("promptCount");
+    lab.layOut();
     const QPoint place = run.mapTo(&lab.window(), QPoint());
     type(lab, "My dog ");
     REQUIRE(hint.text().contains("ends with a space"));

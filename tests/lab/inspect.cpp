@@ -434,6 +434,22 @@ TEST_CASE("lab: Esc closes the arithmetic of a cell, and only then stops the mod
     CHECK(level() == "head");
 }
 
+TEST_CASE("lab: words and the first cell are those of the row from which the model predicts", "[lab]") {
+    LabWindow lab("builtin:masked", "It was the first [MASK] of spring.");
+    lab.act("workspace.inspect");
+    auto& strip = lab.find<TokenStrip>("attentionTokens");
+    QTest::mouseClick(&lab.find<QToolButton>("attentionAsText"), Qt::LeftButton);
+    REQUIRE(lab.settle());
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().detail && !strip.shades().empty(); }));
+    CHECK(lab.find<QLabel>("attentionWordsTitle").text().endsWith(QString::fromUtf8("query “[MASK]”, token 5")));
+    const PatternTile& tile = *lab.snapshot().detail;
+    const auto row = std::span(tile.values).subspan(static_cast<size_t>(5 * tile.columns), strip.shades().size());
+    CHECK(std::ranges::equal(strip.shades(), row));
+    lab.act("attentionCellLevel");
+    const auto strongest = static_cast<int>(std::ranges::max_element(row) - row.begin());
+    CHECK(lab.window().workbench().selection().cell == Cell{5, strongest});
+}
+
 TEST_CASE("lab: one switch shows a head as a heatmap, as text and as arcs", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     lab.act("workspace.inspect");

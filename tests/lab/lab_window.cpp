@@ -50,13 +50,19 @@ void LabWindow::pause() { undoTimeMs_ += UndoSteps::kPauseMs + 1; }
 
 bool LabWindow::settle() {
     QTest::qWait(100);
-    // What was just typed is posted after a short pause.
-    const bool isPosted = waitFor(
-        [this] { return std::ranges::none_of(window_->findChildren<QTimer*>("typingPause"), &QTimer::isActive); });
-    const bool isRead = waitFor([this] { return !window_->files().isOpening(); });
-    return isPosted && isRead && window_->bridge().waitIdle(120) && waitFor([this] {
-               return window_->workbench().snapshot() && window_->workbench().snapshot() == window_->bridge().latest();
-           });
+    // A file that was read may type a text, which is posted after a short pause, and then runs.
+    const auto isRead = [this] { return !window_->files().isOpening(); };
+    const auto isPosted = [this] {
+        return std::ranges::none_of(window_->findChildren<QTimer*>("typingPause"), &QTimer::isActive);
+    };
+    const auto isShown = [this] {
+        return window_->workbench().snapshot() && window_->workbench().snapshot() == window_->bridge().latest();
+    };
+    do {
+        if (!waitFor(isRead) || !waitFor(isPosted) || !window_->bridge().waitIdle(600) || !waitFor(isShown))
+            return false;
+    } while (!isRead() || !isPosted());
+    return true;
 }
 
 void LabWindow::saveSession(const QString& path) {

@@ -27,3 +27,37 @@ TEST_CASE("numbers: every text of the window has a point, whatever the locale", 
     CHECK(QLocale().toString(0.5) == "0.5");
     QLocale::setDefault(before);
 }
+
+TEST_CASE("numbers: the keys of Undo reach the window from a field without a change of its own", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.window().workbench().setGate(1, 1, 0.25f);
+    REQUIRE(lab.settle());
+    const auto gate = [&] { return lab.window().workbench().changes().gate(1, 1); };
+    auto& amount = lab.find<QSpinBox>("amount");
+    const int first = amount.value();
+    const auto undo = [&](QWidget& field) {
+        QTest::keyClick(&field, Qt::Key_Z, Qt::ControlModifier);
+        REQUIRE(lab.settle());
+    };
+    amount.setFocus();
+    undo(amount);
+    CHECK(gate() == Approx(1));
+    lab.action("redo").trigger();
+    REQUIRE(gate() == Approx(0.25f));
+    amount.selectAll();
+    QTest::keyClicks(&amount, "7"); // its own change
+    REQUIRE(amount.value() == 7);
+    undo(amount);
+    CHECK(amount.value() == first);
+    CHECK(gate() == Approx(0.25f));
+    amount.selectAll();
+    QTest::keyClicks(&amount, "8");
+    QTest::keyClick(&amount, Qt::Key_Return); // that is over
+    undo(amount);
+    CHECK(amount.value() == 8);
+    CHECK(gate() == Approx(1));
+    lab.action("redo").trigger();
+    auto& line = lab.find<QLineEdit>("compareText");
+    undo(line);
+    CHECK(gate() == Approx(1));
+}

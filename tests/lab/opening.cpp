@@ -1,6 +1,7 @@
 #include "app/lab/lessons/lesson.h"
 #include "app/lab/widgets/status_strip.h"
 #include "engine/io/tensor_writer.h"
+#include "tests/lab/dropping.h"
 #include "tests/lab/small_session.h"
 #include "tests/lab/vision_test.h"
 
@@ -10,21 +11,6 @@
 // Files are read on another thread, and the window stays alive.
 
 using namespace attn;
-
-namespace {
-
-/// Drops a file or a folder on a widget.
-void drop(QWidget& on, const QString& path) {
-    QMimeData data;
-    data.setUrls({QUrl::fromLocalFile(path)});
-    QDragEnterEvent enter(QPoint(5, 5), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QCoreApplication::sendEvent(&on, &enter);
-    CHECK(enter.isAccepted());
-    QDropEvent event(QPointF(5, 5), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QCoreApplication::sendEvent(&on, &event);
-}
-
-} // namespace
 
 TEST_CASE("opening: a dropped file is copied, never moved", "[lab]") {
     LabWindow lab("builtin:vit-shapes");

@@ -82,6 +82,7 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
         CHECK((sample.given.front() == "good" || sample.given.front() == "bad"));
     }
     CHECK(lab.snapshot().sequence->tokens.size() == training.snapshot()->example.tokens.size());
+    CHECK(lab.snapshot().readoutRows->queries == std::vector<int>{0}); // [CLS]
 
     // The window says what the model says of the text, and offers no controls of sampling.
     lab.act("workspace.inspect");

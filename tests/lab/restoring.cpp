@@ -274,14 +274,15 @@ TEST_CASE("restoring: a session, undo, a new start and a crash bring back the do
             const SessionDocument kept = window->get().session().document();
             const Shown shown(window->snapshot());
             const QStringList docks = places(window->get());
+            const QString path = folder.path() + "/kept.attnlab";
             const auto check = [&](const char* way) {
                 CAPTURE(way);
                 window->settle();
                 checkEqual(kept, window->get().session().document());
+                CHECK(window->get().session().file() == path);
                 CHECK(Shown(window->snapshot()) == shown);
                 CHECK(places(window->get()).join('\n').toStdString() == docks.join('\n').toStdString());
             };
-            const QString path = folder.path() + "/kept.attnlab";
             window->get().files().saveSessionAs(path);
             REQUIRE(QTest::qWaitFor([&] { return !window->get().files().isSaving(); }, 300'000));
             window->open(model == "builtin:induction" ? "builtin:sort" : "builtin:induction");

@@ -67,7 +67,8 @@ TEST_CASE("session file: writing where one may not says so", "[lab]") {
 }
 
 TEST_CASE("lab: a saved session opens with prompt, branch, sampling and locks", "[lab]") {
-    const QString path = QDir::tempPath() + "/lab_session_test.attnlab";
+    const QTemporaryDir folder; // outlives the windows
+    const QString path = folder.filePath("lesson.attnlab");
     std::string text;
     {
         LabWindow lab("builtin:induction", "abcabc");
@@ -85,7 +86,6 @@ TEST_CASE("lab: a saved session opens with prompt, branch, sampling and locks", 
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "abcabc");
     CHECK(lab.window().session().document().locks.value("sampling") == ControlState::Locked);
     CHECK(lab.find<QWidget>("branchTree").isHidden());
-    QFile::remove(path);
 }
 
 TEST_CASE("lab: written tokens keep their probabilities in a session, and old files claim none", "[lab]") {

@@ -266,3 +266,19 @@ TEST_CASE("start page: finds its size in every window, with and without a bar", 
         }
     CHECK(dock.isVisible());
 }
+
+TEST_CASE("start page: what a tour says goes when its workspace or its level is left", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    auto& told = banner(lab, "offerBanner");
+    for (const char* leaves : {"attentionAll", "workspace.write", "start"}) {
+        CAPTURE(leaves);
+        lab.action("start").trigger();
+        QTest::mouseClick(&lab.find<QToolButton>("startLook"), Qt::LeftButton);
+        REQUIRE(lab.waitFor([&] { return lab.snapshot().path() == "builtin:induction-trained"; }));
+        REQUIRE(lab.settle());
+        REQUIRE(told.text().startsWith("Rows are letters"));
+        REQUIRE(told.isVisible());
+        lab.action(leaves).trigger();
+        CHECK(lab.waitFor([&] { return !told.isVisible(); }));
+    }
+}

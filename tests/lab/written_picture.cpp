@@ -21,7 +21,7 @@ QString trainedModel(const QTemporaryDir& folder, double colour) {
 
 /// The sums over the channels of each pixel of the newest token's attention, in the selected head.
 std::vector<float> newestWeights(LabWindow& lab, size_t channels) {
-    const NewestRows& rows = *lab.snapshot().newest;
+    const ReadoutRows& rows = *lab.snapshot().readoutRows;
     const Selection& selection = lab.window().workbench().selection();
     const size_t first = static_cast<size_t>((selection.site * rows.heads + selection.head) * rows.keys);
     std::vector<float> sums;

@@ -10,7 +10,7 @@ struct ThumbnailFixture {
     ThumbnailGridView& view;
     explicit ThumbnailFixture(ThumbnailGridView& v, int layers = 3, int heads = 4) : view(v) {
         view.setGrid(samples::grid(layers, heads, 6), 2);
-        view.setNewest(samples::newest(layers, heads, 6));
+        view.setReadoutRows(samples::readoutRows(layers, heads, 6));
         present(view, {700, 480});
     }
     QPoint pointOf(int layer, int column) const {
@@ -66,7 +66,7 @@ TEST_CASE("grid view: the newest row lights up when a token is added, then rests
     ThumbnailGridView view;
     const ThumbnailFixture at(view);
     CHECK(view.figure().glow == 0);
-    view.setNewest(samples::newest(3, 4, 7));
+    view.setReadoutRows(samples::readoutRows(3, 4, 7));
     CHECK(view.figure().glow > 0.3);
     CHECK(QTest::qWaitFor([&] { return view.figure().glow == 0; }, 60'000));
 }

@@ -96,6 +96,14 @@ TEST_CASE("vision folders: sizes of preprocessor_config.json in every way they a
     CHECK(read({{"size", 24}, {"crop_size", 16}, {"feature_extractor_type", "CLIPFeatureExtractor"}}).shortestEdge ==
           24);
     CHECK(read({{"size", {{"shortest_edge", 20}}}}).crop == ImageSize{20, 20}); // with a warning
+    const ImagePreprocessing bare = read({{"size", 24}, {"default_to_square", false}, {"crop_size", 16}});
+    CHECK(bare.shortestEdge == 24);
+    CHECK_FALSE(bare.resize);
+    CHECK(read({{"size", 24},
+                {"default_to_square", true},
+                {"crop_size", 16},
+                {"image_processor_type", "CLIPImageProcessor"}})
+              .resize == ImageSize{24, 24});
     CHECK_FALSE(read({{"size", 16}, {"crop_size", 12}, {"do_center_crop", false}}).crop);
     CHECK_FALSE(read({{"do_resize", false}}).resize);
     CHECK(read({{"do_rescale", false}}).factor == 1);
@@ -120,10 +128,15 @@ TEST_CASE("vision folders: a language command says what to use instead", "[model
 TEST_CASE("vision folders: labels come from id2label", "[models][vision]") {
     CHECK(openModelSource((kGoldenRoot / "vit").string())->config().labels.at(6) == "thing 6");
     CHECK(openModelSource((kGoldenRoot / "timm_vit").string())->config().labels.empty());
-    ModelFolder folder("vit");
-    folder.edit("config.json", [](json& config) {
-        config["id2label"] = {{"2", "cat"}, {"999", "x"}, {"y", "z"}, {"1", 4}};
-    });
-    const auto labels = openModelSource(folder.path().string())->config().labels;
-    CHECK(labels == std::vector<std::string>{"", "", "cat", "", "", "", ""});
+    const auto refused = [](const json& labels) {
+        ModelFolder folder("vit");
+        folder.edit("config.json", [&](json& config) { config["id2label"] = labels; });
+        return sentenceOf([&] { openModelSource(folder.path().string()); });
+    };
+    json six = json::object();
+    for (int id = 0; id < 6; ++id) six[std::to_string(id)] = "x";
+    CHECK_THAT(refused(six), CONTAINS("\"id2label\" names 6 classes, but the classifier has 7"));
+    CHECK_THAT(refused({{"2", "cat"}, {"1", 4}}), CONTAINS("\"id2label\" has no text for the class 0"));
+    CHECK_THAT(refused({"a", "b", "c"}), CONTAINS("\"id2label\" is [\"a\",\"b\",\"c\"] but must be an object"));
+    CHECK(refused(nullptr) == "accepted");
 }

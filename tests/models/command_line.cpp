@@ -69,6 +69,10 @@ TEST_CASE("capture: a classifier of texts, which has no logits, writes its patte
     const TemporaryFolder folder;
     const std::string out = (folder / "run.safetensors").string();
     checkProgram("capture '" + model + "' --tokens 1,2,3 --out '" + out + "'", 0, {"blocks.0.attn.hook_pattern"});
+    checkProgram(
+        "capture '" + std::string(ATTN_TEST_DIR) + "/golden/t5' --source-tokens 4,5,6 --tokens 0,7 --out '" + out + "'",
+        0,
+        {"encoder.1.attn.hook_pattern", "decoder.1.attn.hook_pattern", "decoder.1.cross_attn.hook_pattern", "logits"});
     checkProgram("capture '" + model + "' --tokens 1,2,3 --hooks logits --out '" + out + "'", 1, {"no hook matches"});
 }
 

@@ -53,6 +53,15 @@ std::vector<double> stored(const WeightSource& weights, const std::string& name)
     return {values.begin(), values.end()};
 }
 
+void addTensor(const ModelFolder& folder, const std::string& name, const std::vector<int64_t>& shape,
+               const std::vector<float>& values) {
+    auto [header, data] = folder.weights();
+    const size_t begin = data.size(), bytes = values.size() * sizeof(float);
+    data.append(reinterpret_cast<const char*>(values.data()), bytes);
+    header[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, begin + bytes}}};
+    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+}
+
 } // namespace
 
 TEST_CASE("left out: every case of left_out.json", "[models]") {
@@ -62,6 +71,47 @@ TEST_CASE("left out: every case of left_out.json", "[models]") {
         folder.change(named);
         return said(folder);
     });
+}
+
+TEST_CASE("left out: a bias that is stored twice must be the same vector", "[models]") {
+    for (const auto& [model, read, other] : {std::tuple{"bert", "cls.predictions.bias", "cls.predictions.decoder.bias"},
+                                             std::tuple{"roberta", "lm_head.bias", "lm_head.decoder.bias"}}) {
+        CAPTURE(model);
+        ModelFolder folder(model);
+        folder.changeHeader([&](json& header) { header.erase(other); });
+        std::vector<float> values;
+        for (const double value : stored(WeightSource(folder.path()), read))
+            values.push_back(static_cast<float>(value));
+        const std::vector shape{std::ssize(values)};
+        ModelFolder same(model), odd(model);
+        for (const ModelFolder* each : {&same, &odd})
+            writeFile(*each / "model.safetensors", folder.text("model.safetensors"));
+        addTensor(same, other, {shape.begin(), shape.end()}, values);
+        CHECK(said(same).empty());
+        values.back() += 5;
+        addTensor(odd, other, {shape.begin(), shape.end()}, values);
+        CHECK_THAT(said(odd), CONTAINS(std::string(other) + " differs from " + read) &&
+                                  CONTAINS(std::string("predictions use ") + read));
+    }
+}
+
+TEST_CASE("left out: Marian's stored positions are sinusoids, or they are named", "[models]") {
+    const ModelFolder folder("marian");
+    const int64_t width = openModelSource(folder.path().string())->config().modelWidth, half = width / 2;
+    std::vector<float> table;
+    for (int64_t at = 0; at < 6; ++at)
+        for (int64_t i = 0; i < width; ++i) {
+            const double angle = static_cast<double>(at) *
+                                 std::pow(10000.0, -2.0 * static_cast<double>(i % half) / static_cast<double>(width));
+            table.push_back(static_cast<float>(i < half ? std::sin(angle) : std::cos(angle)));
+        }
+    const bool isRight = GENERATE(true, false);
+    if (!isRight) table[static_cast<size_t>(width) + 1] += 0.1F;
+    addTensor(folder, "model.encoder.embed_positions.weight", {6, width}, table);
+    if (isRight)
+        CHECK(said(folder).empty());
+    else
+        CHECK_THAT(said(folder), CONTAINS("encoder.embed_positions.weight\" holds positions that are no sinusoids"));
 }
 
 TEST_CASE("left out: adapters, other formats and stray weights beside the model are named", "[models]") {

@@ -1,6 +1,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
 #include "tests/models/golden_cases.h"
+#include "tests/models/model_folder.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/farthest.h"
 
@@ -70,6 +71,19 @@ TEST_CASE("two streams: the most probable target is PyTorch's, and another sourc
         written(model, other, greedy.size());
         CHECK(farthest(before, {model.logits().begin(), model.logits().end()}) > 1e-4);
         CHECK(written(model, source, greedy.size()) == greedy);
+    }
+}
+
+TEST_CASE("two streams: where the file does not say it, T5 ties its readout and mT5 does not", "[models]") {
+    for (const bool isMt5 : {true, false}) {
+        ModelFolder folder("mt5"); // whose readout differs from its embedding
+        folder.edit("config.json", [&](nlohmann::json& config) {
+            config.erase("tie_word_embeddings");
+            config["model_type"] = isMt5 ? "mt5" : "t5";
+        });
+        const ModelSpec config = openModelSource(folder.path().string())->config();
+        CHECK(config.tiedEmbedding == !isMt5);
+        CHECK((config.readoutScale == 1) == isMt5);
     }
 }
 

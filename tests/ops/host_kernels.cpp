@@ -164,6 +164,25 @@ TEST_CASE("host kernels pass on NaN and infinity as the references do", "[ops][h
         }
 }
 
+TEST_CASE("softmax: scores that have overflowed are not taken for hidden ones", "[ops][host]") {
+    host::Pool pool(2);
+    for (const double special : {kNaN, -kInfinity, -1e33})
+        for (const int64_t others : {0, 1, 12}) { // hidden ones, in the same row
+            Case t;
+            t.op = std::to_string(special) + " beside " + std::to_string(others);
+            t.expect("softmax", softmax(t.real("x", {3, 13})));
+            std::vector<double>& x = t.values["x"];
+            std::fill_n(x.begin(), 13, static_cast<double>(static_cast<float>(kMasked)));
+            std::fill_n(x.begin() + 13, 13, static_cast<double>(static_cast<float>(3 * kMasked))); // by three masks
+            std::fill_n(x.begin() + 26, 13, static_cast<double>(static_cast<float>(kMasked)));
+            std::fill_n(x.begin() + 26 + others, 13 - others, special);
+            const std::vector<float> pattern = runOnHost(t, pool).at("softmax");
+            CHECK(std::all_of(pattern.begin(), pattern.begin() + 26, [](float p) { return p == 0; }));
+            CHECK(std::all_of(pattern.begin() + 26, pattern.end(), [](float p) { return std::isnan(p); }));
+            checkAgainstReferences(t, pool);
+        }
+}
+
 TEST_CASE("host kernels keep denormal numbers", "[ops][host]") {
     host::Pool pool(1);
     Case t;

@@ -5,6 +5,9 @@
 #include "tests/ops/paged_case.h"
 #include "tests/support/device.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace attn;
 using namespace attn::test;
 
@@ -387,5 +390,40 @@ TEST_CASE("softmax: a fully masked row returns zeros, not NaN", "[ops][gpu]") {
         const auto columns = static_cast<size_t>(test.outputs.at("out").shape().columns());
         std::fill_n(test.values["x"].begin(), columns, static_cast<double>(static_cast<float>(kMasked)));
         compare(device, test);
+    }
+}
+
+TEST_CASE("kernels of the device do not lose NaN or scores that have overflowed", "[ops][gpu]") {
+    constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+    test::TestDevice device;
+    KernelTraits traits = device.kernelTraits();
+    traits.usesHost = false;
+    const auto graph = std::make_shared<Graph>();
+    const Tensor x = graph->input("x", {.shape = {4, 13}});
+    std::map<std::string, Tensor> outputs{{"softmax", softmax(x)}, {"clamp", clamp(x, -1, 1)}};
+    for (const Activation activation : {Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Relu})
+        outputs.emplace("activation " + std::to_string(static_cast<int>(activation)), activate(x, activation));
+    for (const Unary function : {Unary::Tanh, Unary::Sigmoid, Unary::EluPlusOne, Unary::Relu})
+        outputs.emplace("function " + std::to_string(static_cast<int>(function)), unary(x, function));
+    TensorStore store(device);
+    GpuExecutor gpu(device, store, compile(graph, outputs), {.traits = traits});
+    const auto scores = gpu.input("x"); // rows of 16
+    const auto masked = static_cast<float>(kMasked);
+    std::ranges::fill(scores, masked);
+    std::fill_n(scores.begin() + 16, 13, kNaN);
+    scores[32 + 4] = -std::numeric_limits<float>::infinity();
+    scores[48 + 12] = 100 * masked;
+    gpu.run({});
+    const auto pattern = gpu.result("softmax");
+    for (size_t row = 0; row < 4; ++row)
+        for (size_t column = 0; column < 16; ++column) {
+            INFO("row " << row << ", column " << column);
+            const float p = pattern[row * 16 + column];
+            CHECK((row > 0 && column < 13 ? std::isnan(p) : p == 0));
+        }
+    for (const auto& [name, output] : outputs) {
+        INFO(name);
+        const auto row = gpu.result(name).subspan(16, 13);
+        CHECK(std::ranges::all_of(row, [](float value) { return std::isnan(value); }));
     }
 }

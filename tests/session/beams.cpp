@@ -47,7 +47,7 @@ TEST_CASE("beams: a session searches as the engine does, and goes to the best te
     for (const TokenInfo& token : shown->sequence->tokens)
         if (!token.isPrompt) sum += std::log(static_cast<double>(token.probability.value()));
     CHECK(sum == Approx(found.hypotheses.front().logProbability).margin(1e-4));
-    CHECK(shown->newest->keys > 0); // the views are those of this text
+    CHECK(shown->readoutRows->keys > 0); // the views are those of this text
 }
 
 TEST_CASE("beams: a search token by token is the search at once", "[session][gpu]") {
@@ -78,7 +78,7 @@ TEST_CASE("beams: a hypothesis shows its own text and attention, and the tree st
     const auto shown = succeed(session, GoToHypothesisCommand{static_cast<int>(dropped - nodes.begin())});
     CHECK(written(*shown).back() == dropped->token);
     CHECK(shown->beams == done->beams);
-    CHECK(shown->newest->keys == std::ssize(shown->sequence->tokens));
+    CHECK(shown->readoutRows->keys == std::ssize(shown->sequence->tokens));
     succeed(session, GoToHypothesisCommand{0}); // the root is the prompt
     CHECK(written(*session.latest()).empty());
     CHECK_THAT(failureOf(session, GoToHypothesisCommand{100'000}), CONTAINS("no such hypothesis"));

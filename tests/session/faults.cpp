@@ -117,7 +117,7 @@ TEST_CASE("faults: NaN and infinite weights load with a warning", "[session][gpu
     snapshot = succeed(session, open);
     CHECK(snapshot->model->warnings.size() == 2);
     CHECK_THAT(failureOf(session, GenerateCommand{}),
-               CONTAINS("all logits of the model are NaN; check the parameters for NaN"));
+               CONTAINS("all logits of the model are NaN; look for weights, or changes to the run, that are NaN"));
     CHECK(session.latest()->sequence->tokens.size() == 3);
 }
 

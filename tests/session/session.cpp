@@ -84,7 +84,7 @@ TEST_CASE("session: opens, generates, branches and explains on the worker thread
     REQUIRE_FALSE(snapshot->failure);
     CHECK(snapshot->sequence->text == "qwertyuiopqwert");
     CHECK(snapshot->grid->tiles.size() == 4);
-    CHECK(snapshot->newest->keys == 15);
+    CHECK(snapshot->readoutRows->keys == 15);
     CHECK(snapshot->model->tokenTexts.size() == 27);
 
     snapshot = test::after(session, GenerateCommand{.maxTokens = 5});

@@ -79,7 +79,7 @@ double stopsPrompt() {
     }
     const auto snapshot = succeed(session, GenerateCommand{.maxTokens = 1});
     CHECK(snapshot->sequence->tokens.size() == before.size() + 1);
-    CHECK(snapshot->newest->keys == static_cast<int>(before.size()) + 1);
+    CHECK(snapshot->readoutRows->keys == static_cast<int>(before.size()) + 1);
     return median(times);
 }
 
@@ -92,7 +92,7 @@ double stopsGeneration() {
         times.push_back(millisecondsToStop(session));
         const auto snapshot = session.latest();
         const auto count = static_cast<int>(snapshot->sequence->tokens.size());
-        CHECK(snapshot->newest->keys == count);
+        CHECK(snapshot->readoutRows->keys == count);
         CHECK(snapshot->grid->at(0, 0).queryEnd == count);
     }
     const auto branches = session.latest()->branches;

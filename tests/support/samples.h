@@ -58,8 +58,8 @@ inline std::shared_ptr<const PatternGrid> grid(int layers, int heads, int tokens
     return result;
 }
 
-inline std::shared_ptr<const NewestRows> newest(int layers, int heads, int tokens) {
-    auto result = std::make_shared<NewestRows>();
+inline std::shared_ptr<const ReadoutRows> readoutRows(int layers, int heads, int tokens) {
+    auto result = std::make_shared<ReadoutRows>();
     result->sites = layers;
     result->heads = heads;
     result->keys = tokens;
@@ -131,7 +131,7 @@ inline std::shared_ptr<Snapshot> snapshot(int layers, int heads, int tokens, int
     result->sequence = sequence(tokens);
     if (tokens == 0) return result;
     result->grid = grid(layers, heads, tokens);
-    result->newest = newest(layers, heads, tokens);
+    result->readoutRows = readoutRows(layers, heads, tokens);
     result->detail = sharedTile(tokens);
     return result;
 }

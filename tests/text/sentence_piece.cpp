@@ -2,6 +2,8 @@
 #include "tests/io/mutator.h"
 #include "tests/text/text_test.h"
 
+#include <nlohmann/json.hpp>
+
 using namespace attn;
 using namespace attn::test;
 using Ids = std::vector<int>;
@@ -69,6 +71,25 @@ TEST_CASE("sentence pieces: a Marian folder has a tokenizer for each language", 
     CHECK(both->source.vocabularySize() == both->target.vocabularySize());
     CHECK(both->target.decode(both->target.encode("gur ybir").ids, true) == "gur ybir");
     CHECK_FALSE(Tokenizer::ofTranslationFolder(kPieces / "t5"));
+
+    const TemporaryFolder own; // the target's vocabulary is the other one backwards
+    std::filesystem::copy(kPieces / "marian", own.path());
+    nlohmann::json list = nlohmann::json::parse(fileOf("marian/vocab.json")), backwards;
+    for (const auto& [token, id] : list.items()) backwards[token] = list.size() - 1 - id.get<size_t>();
+    std::ofstream(own.path() / "tokenizer_config.json") << R"({"separate_vocabs": true})";
+    CHECK(refuses([&] { Tokenizer::ofTranslationFolder(own.path()); }, "target_vocab.json is missing"));
+    std::ofstream(own.path() / "target_vocab.json") << backwards.dump();
+    const std::optional<TranslationTokenizers> apart = Tokenizer::ofTranslationFolder(own.path());
+    REQUIRE(apart);
+    CHECK(apart->source.encode("the King").ids == both->source.encode("the King").ids);
+    Ids turned = both->target.encode("gur ybir").ids;
+    for (int& id : turned) id = static_cast<int>(list.size()) - 1 - id;
+    CHECK(apart->target.encode("gur ybir").ids == turned);
+    CHECK(apart->target.decode(turned, true) == "gur ybir");
+    CHECK(apart->target.token(turned.front()) == both->target.token(both->target.encode("gur ybir").ids.front()));
+    std::ofstream(own.path() / "tokenizer_config.json") << R"({"separate_vocabs": false})";
+    CHECK(Tokenizer::ofTranslationFolder(own.path())->target.encode("gur ybir").ids ==
+          both->target.encode("gur ybir").ids);
 
     const TemporaryFolder damaged;
     std::filesystem::copy(kPieces / "marian", damaged.path());

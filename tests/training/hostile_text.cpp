@@ -60,7 +60,7 @@ Encoding shortenedPlainly(Encoding encoding, const Tokenizer& tokenizer, size_t 
     while (encoding.ids.size() > most) {
         std::array<size_t, 2> counts{}, last{};
         for (size_t i = 0; i < encoding.ids.size(); ++i)
-            if (!tokenizer.isSpecial(encoding.ids[i])) {
+            if (!tokenizer.isSpecial(encoding.ids[i]) || encoding.ranges[i].begin < encoding.ranges[i].end) {
                 ++counts.at(static_cast<size_t>(encoding.texts[i]));
                 last.at(static_cast<size_t>(encoding.texts[i])) = i;
             }
@@ -105,6 +105,15 @@ TEST_CASE("hostile text: a pair is shortened as if its tokens were removed one b
             shorten(cut, tokenizer, most);
             CHECK(cut == shortenedPlainly(pair, tokenizer, most));
         }
+    }
+    for (const char* strange : {"жж ", "[UNK] ", "[SEP] "}) { // of the text, not around it
+        CAPTURE(strange);
+        const Encoding text = tokenizer.encode(repeated("it ", 20) + repeated(strange, 20));
+        Encoding cut = text;
+        shorten(cut, tokenizer, 24);
+        CHECK(cut.ids.size() == 24);
+        CHECK(std::equal(cut.ids.begin(), cut.ids.end() - 1, text.ids.begin())); // the beginning of the text
+        CHECK(cut.ids.back() == text.ids.back());
     }
     Encoding pair = tokenizer.encodePair(repeated("it is ", kMany), repeated("of ", kMany));
     shorten(pair, tokenizer, 24);

@@ -68,6 +68,22 @@ TEST_CASE("labelled rows: a regression reads numbers, and one label is there or 
     CHECK(read("a.tsv", "toxic\ta\n\tb\n", LabelKind::Several, {"toxic"}) == Targets{{1}, {0}});
 }
 
+TEST_CASE("labelled rows: a number is the label with this name, where names are numbers", "[data]") {
+    const std::vector<std::string> stars{"1", "2", "3"};
+    const std::vector<std::vector<double>> right{{1, 0, 0}, {0, 0, 1}};
+    for (const auto& [name, text] :
+         {std::pair{"a.csv", "text,label\na,1\nb,3\n"}, std::pair{"a.csv", "text,label\na,1.0\nb,3.0\n"},
+          std::pair{"a.jsonl", "{\"text\": \"a\", \"label\": 1}\n{\"text\": \"b\", \"label\": 3}\n"},
+          std::pair{"a.jsonl", "{\"text\": \"a\", \"label\": \"1\"}\n{\"text\": \"b\", \"label\": [3.0]}\n"}}) {
+        CAPTURE(name, text);
+        CHECK(read(name, text, LabelKind::One, stars) == right);
+    }
+    for (const auto& [name, text] :
+         {std::pair{"a.csv", "text,label\na,0\n"}, std::pair{"a.jsonl", "{\"text\": \"a\", \"label\": 0}\n"}})
+        CHECK_THROWS_WITH(read(name, text, LabelKind::One, stars),
+                          CONTAINS("has the label \"0\", which the model does"));
+}
+
 TEST_CASE("labelled rows: pictures lie in the table's folder, or in one for each label", "[data]") {
     const TemporaryFolder folder;
     writeFile(folder / "metadata.csv", "file_name,labels\nset/a.png,good|bad\n");
@@ -91,19 +107,22 @@ TEST_CASE("labelled rows: what does not fit names the line and the remedy", "[da
     struct Case {
         const char *name, *text, *says;
     };
-    const auto each = GENERATE(Case{"a.csv", "text,labels\na,god\n", "line 2 has the label \"god\""},
-                               Case{"a.csv", "text,labels\na,god\n", "such as \"good\""},
-                               Case{"a.csv", "text,labels\na,5\n", "line 2 has the label"},
-                               Case{"a.csv", "text,labels\na,good,b\n", "has 3 cells and the first line names 2"},
-                               Case{"a.csv", "file_name,labels\na.png,good\n", "has no text"},
-                               Case{"a.csv", "text,labels\n\"a,good\n", "a quote without an end"},
-                               Case{"a.csv", "text,good,bad\na,1,0\n", "no column \"calm\""},
-                               Case{"a.csv", "text,good,bad,calm\na,1,0.5,0\n", "says \"0.5\" for \"bad\""},
-                               Case{"a.csv", "text,labels\n,good\n", "has no text"},
-                               Case{"a.csv", "text,labels\n", "the file has no examples"},
-                               Case{"a.tsv", "only a text\n", "is not labels, a tab and a text"},
-                               Case{"a.jsonl", "{\"text\": 3, \"labels\": []}", "has no text"},
-                               Case{"a.jsonl", "7", "is not a JSON object"});
+    const auto each = GENERATE(
+        Case{"a.csv", "text,labels\na,god\n", "line 2 has the label \"god\""},
+        Case{"a.csv", "text,labels\na,god\n", "such as \"good\""},
+        Case{"a.csv", "text,labels\na,5\n", "line 2 has the label"},
+        Case{"a.csv", "text,labels\na,good,b\n", "has 3 cells and the first line names 2"},
+        Case{"a.csv", "file_name,labels\na.png,good\n", "has no text"},
+        Case{"a.csv", "text,labels\n\"a,good\n", "a quote without an end"},
+        Case{"a.csv", "text,good,bad\na,1,0\n", "no column \"calm\""},
+        Case{"a.csv", "text,good,bad,calm\na,1,0.5,0\n", "says \"0.5\" for \"bad\""},
+        Case{"a.csv", "text,labels\n,good\n", "has no text"},
+        Case{"a.csv", "text,labels\n", "the file has no examples"},
+        Case{"a.csv", "text,Text,label\na,b,good\n", "line 1 gives \"text\" twice"},
+        Case{"a.jsonl", "{\"text\": \"a\", \"text\": \"b\", \"label\": 0}\n", "line 1 gives \"text\" twice"},
+        Case{"a.jsonl", "{\"text\": \"a\", \"Text\": \"b\", \"label\": 0}\n", "line 1 gives \"text\" twice"},
+        Case{"a.tsv", "only a text\n", "is not labels, a tab and a text"},
+        Case{"a.jsonl", "{\"text\": 3, \"labels\": []}", "has no text"}, Case{"a.jsonl", "7", "is not a JSON object"});
     CAPTURE(each.text);
     CHECK_THROWS_WITH(read(each.name, each.text), CONTAINS(each.says));
     CHECK_THROWS_WITH(read("a.csv", "text,labels\na,good|bad\n", LabelKind::One),

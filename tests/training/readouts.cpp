@@ -1,13 +1,17 @@
 #include "engine/attention/position/dependency_tree.h"
 #include "engine/inference/language_model.h"
+#include "engine/io/input_file.h"
+#include "engine/models/model_builder.h"
 #include "engine/system/temporary_folder.h"
 #include "engine/training/answers.h"
 #include "engine/training/readout_quality.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
+#include "tests/support/farthest.h"
 #include "tests/training/tasks_test.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <fstream>
 #include <set>
@@ -298,6 +302,29 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
     recipe.settings.data.tokens = kModelTokens;
     Trainer again(recipe, {.softwareThreads = 0});
     CHECK(again.evaluate(Split::Validation, 64).loss == evaluation.loss);
+}
+
+TEST_CASE("readouts: a decoder's class is that of the last token that is no padding", "[training][gpu]") {
+    const TemporaryFolder folder;
+    const Trainer trainer(readoutRecipe("classify", "opinions.tsv", "gpt2"), {.softwareThreads = 0});
+    trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
+    const auto logitsOf = [&](std::vector<int> tokens) {
+        LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
+        model.predict(tokens);
+        return model.classes()->logits;
+    };
+    const auto plain = logitsOf({9, 11, 12});
+    CHECK(test::farthest(logitsOf({9, 11, 12, 3, 3}), plain) > 1e-4); // no file names a token of padding
+    nlohmann::json config = nlohmann::json::parse(readTextFile(folder / "config.json", 1 << 20));
+    config["pad_token_id"] = 3;
+    test::writeFile(folder / "config.json", config.dump());
+    CHECK(test::farthest(logitsOf({9, 11, 12, 3, 3}), plain) < 1e-5); // float32 in another order of summation
+    CHECK(logitsOf({9, 11, 12}) == plain);
+    ModelSpec spec = openModelSource(folder.path().string())->config();
+    CHECK(readoutRow(spec, std::vector{3, 9, 3, 11, 3}) == 3);
+    CHECK(readoutRow(spec, std::vector{3, 3}) == 0);
+    spec.classPadding.reset();
+    CHECK(readoutRow(spec, std::vector{3, 3}) == 1);
 }
 
 TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next sentence at once", "[training][gpu]") {

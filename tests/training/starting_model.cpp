@@ -1,7 +1,9 @@
 #include "engine/training/starting_model.h"
 #include "engine/inference/language_model.h"
 #include "engine/io/decode_image.h"
+#include "engine/io/image_preprocessing.h"
 #include "engine/io/input_file.h"
+#include "engine/models/bundled.h"
 #include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/run.h"
@@ -9,6 +11,8 @@
 #include "engine/training/training_summary.h"
 #include "tests/io/files.h"
 #include "tests/training/short_runs.h"
+
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <filesystem>
@@ -306,6 +310,76 @@ TEST_CASE("training from a model: a model of pictures learns on, with a new read
     CHECK(std::isfinite(other.step().loss));
     writeModel(folder.path() / "model", other);
     CHECK(openModelSource((folder.path() / "model").string())->config().classes == 2);
+}
+
+TEST_CASE("training from a model: the run prepares pictures as the model does", "[training]") {
+    const TemporaryFolder folder;
+    const fs::path base = folder.path() / "base", run = folder.path() / "run", pictures = folder.path() / "pictures";
+    fs::copy(modelFolder("builtin:vit-shapes"), base, fs::copy_options::recursive);
+    const int64_t side = openModelSource("builtin:vit-shapes")->config().patches.image.height;
+    nlohmann::json file = {{"image_processor_type", "CLIPImageProcessor"},
+                           {"size", {{"shortest_edge", side + 4}}},
+                           {"do_center_crop", true},
+                           {"crop_size", side},
+                           {"resample", 3},
+                           {"do_rescale", false},
+                           {"do_normalize", GENERATE(true, false)}};
+    test::writeFile(base / "preprocessor_config.json", file.dump());
+    const ImagePreprocessing before = openModelSource(base.string())->preprocessing();
+    Image picture{.height = 23, .width = 37};
+    for (int i = 0; i < 23 * 37 * 3; ++i) picture.rgb.push_back(static_cast<uint8_t>(i * i % 251));
+    for (const char* label : {"a", "b"}) {
+        fs::create_directories(pictures / label);
+        for (int i = 0; i < 12; ++i) writePpm(pictures / label / (std::to_string(i) + ".ppm"), picture);
+    }
+    Recipe recipe = suggestedRecipe(taskNamed("images"), base.string());
+    recipe.batch = 4;
+    recipe.settings.data.pictures = pictures;
+    recipe.settings.values = {{"size", static_cast<double>(side)}};
+    const Trainer trainer(recipe, onOneThread());
+    CHECK(imagesOf(trainer)->instance().example(Split::Validation, 0).picture.rgb == fitted(picture, before).rgb);
+    writeModel(run, trainer);
+    CHECK(openModelSource(run.string())->preprocessing() == before);
+}
+
+TEST_CASE("training from a model: the run reads and writes text as the model does", "[training]") {
+    const TemporaryFolder folder;
+    const fs::path base = folder.path() / "base", run = folder.path() / "run";
+    const auto train = [&](const std::string& model, const char* task, const nlohmann::json& tokens) {
+        for (const fs::path& each : {base, run}) fs::remove_all(each);
+        fs::copy(modelFolder(model), base, fs::copy_options::recursive);
+        test::writeFile(base / "tokenizer_config.json", tokens.dump());
+        test::writeFile(base / "generation_config.json", R"({"eos_token_id": [5, 7], "bad_words_ids": [[9, 11]]})");
+        std::string text;
+        for (int i = 0; i < 60; ++i) text += "There was a Clever girl. She was afraid of the Dark.\n";
+        test::writeFile(folder.path() / "text.txt", text);
+        Recipe recipe = suggestedRecipe(taskNamed(task), base.string());
+        recipe.settings.data.text = folder.path() / "text.txt";
+        recipe.settings.data.tokens = kModelTokens;
+        recipe.settings.values["context"] = 16;
+        recipe.batch = 2;
+        const Trainer trainer(recipe, onOneThread());
+        writeModel(run, trainer);
+        const auto now = openModelSource(run.string()), then = openModelSource(base.string());
+        for (const char* said : {"There was a Clever girl", "fine", "a b", "the <unk> girl", ""}) {
+            CAPTURE(model, said);
+            const Encoding right = then->tokenizer()->encode(said);
+            CHECK(now->tokenizer()->encode(said) == right);
+            CHECK(sequencesOf(trainer)->instance().tokenizer().encode(said) == right); // it learns what it reads
+        }
+        CHECK(then->tokenizer()->encode("There") != openModelSource(model)->tokenizer()->encode("There"));
+        CHECK(now->tokenizer()->endId() == then->tokenizer()->endId());
+        CHECK(now->stopTokens() == std::vector<int>{5, 7});
+        CHECK(now->generation().barred == std::vector<std::vector<int>>{{9, 11}});
+    };
+    train("builtin:stories", "text",
+          {{"tokenizer_class", "LlamaTokenizer"},
+           {"add_prefix_space", false},
+           {"add_bos_token", true},
+           {"bos_token", "<|endoftext|>"},
+           {"add_eos_token", true},
+           {"eos_token", "<unk>"}});
+    train("builtin:masked", "masked-text", {{"tokenizer_class", "BertTokenizer"}, {"do_lower_case", false}});
 }
 
 TEST_CASE("training from a model: the share of a text that its tokens cannot write is said", "[training]") {

@@ -37,6 +37,7 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     for (AttentionPage* page : pages_) {
         column->addWidget(page, 1);
         connect(page, &AttentionPage::changed, this, &AttentionPanel::showSettings);
+        connect(page, &AttentionPage::changed, this, &AttentionPanel::lookChanged);
         connect(page, &AttentionPage::chosen, this, &AttentionPanel::choose);
         connect(page, &AttentionPage::levelChosen, this, &AttentionPanel::chooseLevel);
     }

@@ -36,6 +36,9 @@ public:
     AttentionLevel wantedLevel() const { return page().wantedLevel(); }
     void setLevel(AttentionLevel level) { page().setLevel(level); }
 
+signals:
+    void lookChanged(); ///< the level, or how it is drawn
+
 protected:
     /// While a cell is shown, Esc closes it, before it does anything else.
     bool eventFilter(QObject* watched, QEvent* event) override;

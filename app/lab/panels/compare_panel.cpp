@@ -262,7 +262,10 @@ void ComparePanel::show() {
     showHeads(isOn); // the caption, too, if they can be compared
     say();
     answers_->setVisible(isOn);
-    if (isOn) answers_->headerItem()->setText(0, answerTitle(*first_->model));
+    if (isOn) {
+        const QString a = answerTitle(*first_->model), b = answerTitle(*second_.snapshot()->model);
+        answers_->headerItem()->setText(0, a == b ? a : tr("A: %1, B: %2").arg(a, b));
+    }
     if (isOn)
         showAnswers(*answers_,
                     likelyAnswers(*first_->model, answerProbabilities(*first_), *second_.snapshot()->model,

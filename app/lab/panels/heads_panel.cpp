@@ -1,5 +1,6 @@
 #include "app/lab/panels/heads_panel.h"
 
+#include "app/lab/bridge/token_text.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/controls/gate_slider.h"
@@ -20,7 +21,7 @@ HeadsPanel::HeadsPanel(Workbench& bench, QWidget* parent)
       pictures_(new PictureHeads("headsPictures", PictureHeads::Kind::Overlays, bench)),
       caption_(makeHintLabel("headsCaption")) {
     grid_->setObjectName("headsGrid");
-    grid_->setAccessibleName(tr("Heads: attention of the last token, and gates"));
+    grid_->setAccessibleName(tr("Heads: where each looks, and gates"));
     pictures_->hide();
     QWidget* gates = makeGates();
     makeColumn(this, spacing::kGap, {caption_, {grid_, 1}, {pictures_, 1}, gates});
@@ -104,24 +105,26 @@ void HeadsPanel::showGates() {
 void HeadsPanel::showRows() {
     if (snapshot_) {
         const OriginalViews* compared = bench_.compared(*snapshot_);
-        grid_->setRows(snapshot_->newest, compared ? compared->newest : nullptr);
+        grid_->setRows(snapshot_->readoutRows, compared ? compared->readoutRows : nullptr);
     }
+    const QString token = snapshot_ ? readoutToken(*snapshot_) : tr("the last token");
+    grid_->setReadoutToken(token);
     const InputKind& kind = snapshot_ ? inputKind(*snapshot_) : bench_.input();
     const QString places = tr("One tile per head; the rows are layers.");
     caption_->setText(places + ' ' +
                       (grid_->showsChange()
-                           ? tr("Red: the last token looks there more than in the original run. Blue: less.")
-                           : kind.say(&InputWords::headTiles)));
-    caption_->setToolTip(kind.say(&InputWords::headTilesHelp));
+                           ? tr("Red: %1 looks there more than in the original run. Blue: less.").arg(token)
+                           : kind.say(&InputWords::headTiles).replace("%1", token)));
+    caption_->setToolTip(kind.say(&InputWords::headTilesHelp).replace("%1", token));
 }
 
 QWidget* HeadsPanel::figure() { return pictures_->isHidden() ? static_cast<QWidget*>(this) : pictures_; }
 
 ExportNumbers HeadsPanel::numbers() const {
     if (!pictures_->isHidden()) return pictures_->figure() ? numbersOf(*pictures_->figure()) : ExportNumbers{};
-    if (!snapshot_ || !snapshot_->newest) return {};
+    if (!snapshot_ || !snapshot_->readoutRows) return {};
     const bool isChange = grid_->showsChange();
-    const auto csv = [rows = snapshot_->newest, shown = grid_->shown(), isChange] {
+    const auto csv = [rows = snapshot_->readoutRows, shown = grid_->shown(), isChange] {
         QString text = isChange ? "layer,head,key,change\n" : "layer,head,key,attention\n";
         size_t at = 0;
         for (int layer = 0; layer < rows->sites; ++layer)
@@ -134,9 +137,9 @@ ExportNumbers HeadsPanel::numbers() const {
                                 .arg(static_cast<double>(shown[at++]));
         return text;
     };
-    const auto arrays = [rows = snapshot_->newest, changes = bench_.changes(), shown = grid_->shown(), isChange] {
+    const auto arrays = [rows = snapshot_->readoutRows, changes = bench_.changes(), shown = grid_->shown(), isChange] {
         std::vector<NumberArray> all{
-            {isChange ? "newest_row_change" : "newest_row", {rows->sites, rows->heads, rows->keys}, shown}};
+            {isChange ? "readout_row_change" : "readout_row", {rows->sites, rows->heads, rows->keys}, shown}};
         NumberArray gates{"gate", {rows->sites, rows->heads}, {}};
         for (int site = 0; site < rows->sites; ++site)
             for (int head = 0; head < rows->heads; ++head) gates.values.push_back(changes.gate(site, head));

@@ -10,8 +10,8 @@ namespace attn {
 class HeadsGrid;
 class PictureHeads;
 
-/// Shows where every head looks, from the newest token of a text or from the selected patch of a picture, and sets the
-/// gate of each head.
+/// Shows where every head looks, from the token that a text's readout reads or from the selected patch of a picture,
+/// and sets the gate of each head.
 class HeadsPanel : public Panel {
     Q_OBJECT
 

@@ -183,11 +183,11 @@ void MatrixMaps::show(bool isOn) {
         difference.columnLabels = isByToken ? both(a.columnLabels, b.columnLabels, columns) : a.columnLabels;
     } else if (const ModelInfo& other = *second_.snapshot()->model;
                site >= other.siteCount() || number >= other.heads) {
-        b.note = difference.note =
-            tr("B has no %1: it has %2 layers of %3 heads. Select one of them in the Heads panel.")
-                .arg(head)
-                .arg(other.layers)
-                .arg(other.heads);
+        b.note = difference.note = tr("B has no %1: it has %2 layers of %3 heads. Go to Inspect and select one of them "
+                                      "in the Heads panel.")
+                                       .arg(head)
+                                       .arg(other.layers)
+                                       .arg(other.heads);
     } else if (!a.isEmpty() && !b.isEmpty()) {
         difference.note = tr("Long texts can be compared only if both have the same length.");
     }

@@ -166,14 +166,17 @@ bool PictureInputPanel::isModelComing() const {
     return !bench_.reads(AxisKind::Patches) || bench_.snapshot()->status.activity == Activity::Loading;
 }
 
-void PictureInputPanel::editPicture(const QString& name, std::shared_ptr<const Image> picture) {
+void PictureInputPanel::editPicture(const QString& name, std::shared_ptr<const Image> picture, bool isOfStep) {
     picksExample_ = false;
     isChosen_ = isModelComing();
     PictureSetup next = pictures_.setup();
     next.name = name;
     next.given.image = std::move(picture);
     next.given.hidden.clear();
-    pictures_.edit(next, tr("choosing a picture"), "picture");
+    if (isOfStep)
+        pictures_.set(next);
+    else
+        pictures_.edit(next, tr("choosing a picture"), "picture");
     const auto* given = bench_.hasModel() ? bench_.snapshot()->picture.get() : nullptr;
     if (!(given && given->image)) pictures_.post(); // the same as before
 }
@@ -420,8 +423,10 @@ void PictureInputPanel::openOther(const QString& name, const QString& pixels) {
 }
 
 PictureInputPanel::Reader PictureInputPanel::opener() {
-    return [this](const QString& name, const std::shared_ptr<const Image>& picture) {
-        if (picture) return editPicture(name, picture);
+    // A picture that opens a model is one step with it: undoing that step brings back the picture before, too.
+    const bool isOfStep = bench_.hasModel() && !bench_.reads(AxisKind::Patches);
+    return [this, isOfStep](const QString& name, const std::shared_ptr<const Image>& picture) {
+        if (picture) return editPicture(name, picture, isOfStep);
         isChosen_ = false;
         endWaiting();
     };

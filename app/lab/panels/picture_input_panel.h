@@ -80,7 +80,8 @@ private:
     bool openData(const QMimeData& mime, const QString& name);
     void showPictures(const QString& folder, QStringList paths);
     /// Shows another picture without hidden patches.
-    void editPicture(const QString& name, std::shared_ptr<const Image> picture);
+    /// @param isOfStep another step of undo leads back from it
+    void editPicture(const QString& name, std::shared_ptr<const Image> picture, bool isOfStep = false);
     /// The same without a step of undo. @param hidden patches
     void showPicture(const QString& name, const std::shared_ptr<const Image>& picture,
                      const std::vector<int>& hidden = {});

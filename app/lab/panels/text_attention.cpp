@@ -3,6 +3,7 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
+#include "app/lab/bridge/token_text.h"
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/empty_state.h"
@@ -96,15 +97,22 @@ QWidget* TextAttention::pictureOfHead() const {
     return pages[static_cast<size_t>(shownAs())];
 }
 
-/// The initial cell: the key that the newest token attends to most.
+/// The row of the chosen site from which the model predicts.
+int TextAttention::readoutRow() const {
+    const ReadoutRows* rows = bench_.snapshot()->readoutRows.get();
+    const int last = bench_.queryCount() - 1, site = bench_.selection().site;
+    return rows && site < std::ssize(rows->queries) ? std::min(rows->queries[static_cast<size_t>(site)], last) : last;
+}
+
+/// The initial cell: the key that the row looks at most.
 Cell TextAttention::strongestCell() const {
-    const int last = bench_.queryCount() - 1, keys = bench_.keyCount();
+    const int query = readoutRow(), keys = bench_.keyCount();
     const auto [site, head] = std::pair(bench_.selection().site, bench_.selection().head);
-    const NewestRows* newest = bench_.snapshot()->newest.get();
-    if (!newest || newest->keys < keys || site >= newest->sites || head >= newest->heads)
-        return {last, std::min(last, keys - 1)};
-    const auto row = newest->values.begin() + static_cast<std::ptrdiff_t>(site * newest->heads + head) * newest->keys;
-    return {last, static_cast<int>(std::max_element(row, row + keys) - row)};
+    const ReadoutRows* rows = bench_.snapshot()->readoutRows.get();
+    if (!rows || rows->values.empty() || rows->keys < keys || site >= rows->sites || head >= rows->heads)
+        return {query, std::min(query, keys - 1)};
+    const auto row = rows->values.begin() + static_cast<std::ptrdiff_t>(site * rows->heads + head) * rows->keys;
+    return {query, static_cast<int>(std::max_element(row, row + keys) - row)};
 }
 
 void TextAttention::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -151,7 +159,8 @@ void TextAttention::showPictures() {
         for (int at = 0; at < grid->sites * grid->heads; ++at)
             kept.push_back(bench_.shownShare(at / grid->heads, at % grid->heads));
     grid_->setKept(std::move(kept));
-    grid_->setNewest(snapshot_->newest, compared ? compared->newest : nullptr);
+    grid_->setReadoutRows(snapshot_->readoutRows, compared ? compared->readoutRows : nullptr);
+    grid_->setReadoutToken(readoutToken(*snapshot_));
     // While a new head is being computed, the two patterns may cover different cells.
     const bool isComparable =
         compared && compared->detail && snapshot_->detail && haveSameCells(*snapshot_->detail, *compared->detail);
@@ -320,7 +329,7 @@ void TextAttention::showLinks() {
     const int linked = linkedPlace();
     int query = linked, key = -1;
     if (query < 0 && (shownAs() == AttentionPicture::Text || shownAs() == AttentionPicture::Pixels))
-        query = placeOf(bench_.queryCount() - 1, queryWords());
+        query = placeOf(readoutRow(), queryWords());
     if (hoveredCell_) {
         query = hoveredCell_->query;
         key = hoveredCell_->key;

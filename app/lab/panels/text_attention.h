@@ -107,6 +107,7 @@ private:
     void showLinks();
     void nameWords(int query); ///< -1: none
     void updateEmptyTexts();
+    int readoutRow() const;
     Cell strongestCell() const;
 
     std::shared_ptr<const Snapshot> snapshot_;

@@ -59,14 +59,15 @@ TextAttention::TextAttention(Workbench& bench)
     arcs_->setObjectName("attentionArcs");
     grid_->setWhatsThis(
         tr("A thumbnail for each head: one row for each layer, one column for each head. The strip below a "
-           "thumbnail is the row of the last token. Click a thumbnail to enlarge it."));
+           "thumbnail is the row from which the model predicts: that of the last token, or of [MASK] or [CLS]. Click a "
+           "thumbnail to enlarge it."));
     heatmap_->setWhatsThis(
         tr("Each row is a query: a token that looks. Each column is a key: a token that it looks at. The "
            "colour is the attention weight; each row sums to 1. The mask hides the grey cells. Click a "
            "cell to see its arithmetic. The wheel zooms."));
     strip_->setWhatsThis(
         tr("Each word is shaded by the attention that one query pays to it: the word under the pointer, or "
-           "the last token. Click a word to keep it as the query."));
+           "the one from which the model predicts. Click a word to keep it as the query."));
     arcs_->setWhatsThis(
         tr("Each line joins a query at the left to a key at the right. The larger the attention weight, the "
            "stronger the line. Point at a word to see its lines alone."));

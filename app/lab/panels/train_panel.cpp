@@ -19,7 +19,9 @@
 #include <QCheckBox>
 #include <QCoreApplication>
 #include <QDoubleSpinBox>
+#include <QDragEnterEvent>
 #include <QJsonArray>
+#include <QMimeData>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalBlocker>
@@ -66,6 +68,7 @@ QString sentenceOn(const TrainingMemory::Alternative& other) {
 
 TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), training_(bench.training().snapshot()) {
+    setAcceptDrops(true);
     form_ = new RecipeForm;
     for (QWidget* part : std::initializer_list<QWidget*>{form_->task(), form_}) assignControlGroup(part, "recipe");
     makeColumn(this, spacing::kGap, {form_->task(), makeButtons(), makePace(), makeTimeline(), form_, room()});
@@ -138,6 +141,19 @@ void TrainPanel::start(bool plays) {
     holdViews();
     startRun(folder, plays);
     if (!plays) session.step();
+}
+
+void TrainPanel::dragEnterEvent(QDragEnterEvent* event) {
+    const auto urls = event->mimeData()->urls();
+    if (urls.size() == 1 && urls.front().isLocalFile() && form_->takes(urls.front().toLocalFile()))
+        event->acceptProposedAction();
+    else
+        event->ignore();
+}
+
+void TrainPanel::dropEvent(QDropEvent* event) {
+    form_->take(event->mimeData()->urls().front().toLocalFile());
+    event->acceptProposedAction();
 }
 
 const std::optional<Recipe>& TrainPanel::recipe() const { return form_->recipe(); }

@@ -52,6 +52,8 @@ signals:
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override; ///< what the task can learn from; the window opens the rest
+    void dropEvent(QDropEvent* event) override;
 
 private:
     QString newestMetrics() const;

@@ -115,9 +115,10 @@ void FileController::openSession(const QString& path) {
                 session_.openInstead();
                 return showUnopened(path, *failure);
             }
-            setSessionPath(path);
             addRecent(path);
-            session_.openDocument(std::get<SessionDocument>(std::move(loaded)));
+            auto& document = std::get<SessionDocument>(loaded);
+            document.file = QFileInfo(path).absoluteFilePath();
+            session_.openDocument(std::move(document));
         });
     showOpening(path);
 }
@@ -126,7 +127,7 @@ void FileController::openLink(const QString& link) {
     opening_.cancel();
     auto read = sessionFromLink(link);
     if (auto* session = std::get_if<SessionDocument>(&read)) {
-        setSessionPath({});
+        session->file.clear();
         session->locks = parts_.locks.own();
         return session_.openDocument(std::move(*session));
     }
@@ -162,11 +163,6 @@ void FileController::tellNothingOpened() {
     session_.openInstead();
 }
 
-void FileController::setSessionPath(const QString& path) {
-    sessionPath_ = path;
-    emit sessionPathChanged();
-}
-
 void FileController::addRecent(const QString& path) {
     addRecentPath(path);
     emit recentChanged();
@@ -183,23 +179,30 @@ void FileController::saveSessionAs(const QString& path) {
         return notices_.fail({.what = "the session is still being saved",
                               .where = path.toStdString(),
                               .hint = "save it again when that is done"});
+    SessionDocument document = session_.document();
+    document.file.clear(); // a file may be moved
+    // At once: another document may be open when this one is written.
+    const QString file = QFileInfo(path).absoluteFilePath(), before = session_.file();
+    session_.setFile(file);
     saving_.start<bool>(
         path.toStdString(),
-        [document = session_.document(), path](const std::atomic<bool>&) -> std::variant<bool, Failure> {
+        [document = std::move(document), path](const std::atomic<bool>&) -> std::variant<bool, Failure> {
             if (auto failure = attn::saveSession(document, path)) return std::move(*failure);
             return true;
         },
-        [this, path](std::variant<bool, Failure> saved) {
-            if (const auto* failure = std::get_if<Failure>(&saved)) return notices_.fail(*failure);
-            setSessionPath(path);
+        [this, path, file, before](std::variant<bool, Failure> saved) {
+            if (const auto* failure = std::get_if<Failure>(&saved)) {
+                if (session_.file() == file) session_.setFile(before);
+                return notices_.fail(*failure);
+            }
             addRecent(path);
             notices_.succeed(tr("Session saved: %1").arg(path));
         });
 }
 
 void FileController::saveSession() {
-    if (sessionPath_.isEmpty()) return chooseSessionPath();
-    saveSessionAs(sessionPath_);
+    if (session_.file().isEmpty()) return chooseSessionPath();
+    saveSessionAs(session_.file());
 }
 
 void FileController::chooseSessionPath() {

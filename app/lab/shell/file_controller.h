@@ -36,7 +36,6 @@ public:
     void saveSessionAs(const QString& path);
     /// Whether a session is being written.
     bool isSaving() const { return saving_.isRunning(); }
-    const QString& sessionPath() const { return sessionPath_; } ///< of the open session's file; empty: it has none
     /// Puts the model of a snapshot on the list of recent files.
     void noteOpened(const Snapshot& snapshot);
 
@@ -52,7 +51,6 @@ public:
 
 signals:
     void lessonFound(const QString& path); ///< in a file that was to be opened
-    void sessionPathChanged();
     void recentChanged();
 
 private:
@@ -65,7 +63,6 @@ private:
     /// Says why a file was not opened. One that is gone leaves the list of recent files.
     void showUnopened(const QString& path, Failure failure);
     void tellNothingOpened();
-    void setSessionPath(const QString& path);
     void addRecent(const QString& path);
     void choose(const QString& title, const QString& filter, bool isFolder = false); ///< a file to open
 
@@ -75,7 +72,6 @@ private:
     SessionController& session_;
     bool asksStorage_;
     BackgroundTask opening_, saving_, measuring_;
-    QString sessionPath_;
 };
 
 } // namespace attn

@@ -14,13 +14,18 @@
 namespace attn {
 namespace {
 
+/// Reads UTF-8; also UTF-16 and UTF-32, if the text begins with its byte-order mark, as Notepad writes it.
+QStringDecoder decoderOf(const QByteArray& bytes) {
+    return QStringDecoder(QStringConverter::encodingForData(bytes).value_or(QStringConverter::Utf8));
+}
+
 /// Whether a file begins as a text does.
 bool isText(const QString& path) {
     constexpr qint64 kBeginning = 4096;
     QFile file(path);
     if (!file.open(QFile::ReadOnly)) return false;
     const QByteArray beginning = file.read(kBeginning);
-    QStringDecoder decoder(QStringDecoder::Utf8); // keeps a character that is cut off for later
+    QStringDecoder decoder = decoderOf(beginning); // keeps a character that is cut off for later
     const QString text = decoder(beginning);
     const bool isOfText = std::ranges::all_of(text, [](QChar c) { return c >= u' ' || c.isSpace(); });
     return !text.isEmpty() && !decoder.hasError() && isOfText;
@@ -63,18 +68,22 @@ std::variant<QString, Failure> promptFrom(const QString& path) {
     QFile file(path);
     if (!file.open(QFile::ReadOnly))
         return Failure{.what = "cannot be read", .where = path.toStdString(), .hint = file.errorString().toStdString()};
-    if (file.size() > static_cast<qint64>(kMostPromptBytes))
+    const auto tooLong = [&](qint64 bytes) {
         return Failure{.what = QStringLiteral("too long for the prompt: %L1 bytes (limit %L2)")
-                                   .arg(file.size())
+                                   .arg(bytes)
                                    .arg(kMostPromptBytes)
                                    .toStdString(),
                        .where = path.toStdString(),
                        .hint = "use the Text tab for long texts, or the Train panel to learn from it"};
+    };
+    constexpr auto kMost = static_cast<qint64>(kMostPromptBytes);
+    if (file.size() > 4 * kMost) return tooLong(file.size()); // a letter takes four bytes in UTF-32, and one in UTF-8
     const QByteArray bytes = file.readAll();
-    QStringDecoder decoder(QStringDecoder::Utf8);
+    QStringDecoder decoder = decoderOf(bytes);
     QString text = decoder(bytes);
     if (decoder.hasError() || text.contains(QChar(0)))
         return Failure{.what = "is not a text in UTF-8", .where = path.toStdString(), .hint = "save it as UTF-8"};
+    if (const qint64 size = text.toUtf8().size(); size > kMost) return tooLong(size);
     if (text.endsWith('\n')) text.chop(1); // of the last line
     return text;
 }

@@ -16,6 +16,7 @@
 #include "app/lab/shell/workspace_rail.h"
 #include "app/lab/widgets/copying_drops.h"
 #include "app/lab/widgets/status_strip.h"
+#include "app/lab/widgets/undo_keys.h"
 #include "app/lab/widgets/wheel_guard.h"
 #include "app/lab/widgets/whole_rows.h"
 
@@ -57,6 +58,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     setObjectName("mainWindow");
     setWindowTitle(tr("Attention Lab"));
     qApp->installEventFilter(new WheelGuard(this));
+    qApp->installEventFilter(new UndoKeys(this));
     qApp->installEventFilter(new WholeRowLists(this));
     qApp->installEventFilter(new CopyingDrops(this));
     setAcceptDrops(true);
@@ -163,8 +165,9 @@ void MainWindow::makeControllers(const Setup& setup, SessionController::Beginnin
     connect(&bench_, &Workbench::changesChanged, this, &MainWindow::updateRemark);
     connect(&bench_, &Workbench::snapshotChanged, this, &MainWindow::finishSnapshot);
     connect(locks_.get(), &LockController::applied, this, &MainWindow::updateRemark);
+    connect(locks_.get(), &LockController::applied, this, &MainWindow::updateTitle); // of a lesson
     connect(files_.get(), &FileController::lessonFound, lessons_.get(), &LessonController::open);
-    connect(files_.get(), &FileController::sessionPathChanged, this, &MainWindow::updateTitle);
+    connect(session_.get(), &SessionController::fileChanged, this, &MainWindow::updateTitle);
     connect(preferences_.get(), &PreferencesController::changed, scopes_.get(), &ScopeController::show);
 }
 
@@ -202,8 +205,8 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     notices_->follow(before.get(), *snapshot);
     if (isNewModel) {
         session_->leaveStart();
+        session_->keepBefore(*snapshot); // with the tabs as they are
         layout_->setAbsent(panels_->useless(*snapshot));
-        session_->keepBefore(*snapshot);
         files_->noteOpened(*snapshot);
     }
     exports_->tellSaved(*snapshot);
@@ -227,7 +230,7 @@ void MainWindow::updateTitle() {
     if (!snapshot || !snapshot->model) return;
     QStringList parts{shownText(snapshot->model->name)};
     if (snapshot->shown) parts << shownText(snapshot->shown->title);
-    if (const QString& path = files_->sessionPath(); !path.isEmpty())
+    if (const QString path = session_->file(); !path.isEmpty())
         parts << shownText(QFileInfo(path).fileName().toStdString());
     const QString names = parts.join(QStringLiteral(" · ")).replace("[*]", "[*][*]"); // Qt hides one of them
     setWindowTitle(tr("%1 – Attention Lab").arg(names));

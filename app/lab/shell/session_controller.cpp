@@ -74,6 +74,7 @@ void SessionController::openModel(const QString& path, const QString& prompt, bo
     tellsRefused_ = false;
     returningTo_.clear();
     waitingPicture_.clear();
+    begins_ = true;
     parts_.bridge.post(opening(path, prompt, keepsPrompt, storage));
     instead_.clear(); // last: it may be the path
 }
@@ -114,8 +115,10 @@ void SessionController::rememberTyped(bool isKept) const {
 }
 
 void SessionController::leaveStart() {
-    if (std::exchange(leavesStart_, false) && parts_.layout.workspace().holds("start") && !beforeLesson_())
-        parts_.layout.enter(workspaceNamed("write"));
+    if (!std::exchange(leavesStart_, false) || !parts_.layout.workspace().holds("start") || beforeLesson_()) return;
+    const bool isSame = pendingSince_ == here();
+    parts_.layout.enter(workspaceNamed("write"));
+    if (isSame) pendingSince_ = here();
 }
 
 bool SessionController::isOpenedHere(const Snapshot& next) const {
@@ -130,7 +133,8 @@ void SessionController::fail(const Failure& failure) {
         return; // the panel that asked says so, and nothing else depends on it
     pending_.reset();
     returningTo_.clear();
-    leavesStart_ = false;
+    leavesStart_ = begins_ = false;
+    emit fileChanged();
     const bool isOfLast = !bench_.hasModel() && !instead_.isEmpty(); // the model of the last session is gone
     parts_.notices.fail(failure, !isOfLast);
     if (isOfLast) openInstead();
@@ -162,7 +166,10 @@ void SessionController::reopen(const SessionDocument& document) {
         parts_.bridge.post(opening(document));
         returningTo_ = document.modelPath;
     }
+    begins_ = false;
     pending_ = document;
+    pendingSince_ = beforeLesson_() ? QString() : here(); // a lesson moves by itself
+    emit fileChanged();
     continueRestore();
 }
 
@@ -175,14 +182,18 @@ void SessionController::continueRestore() {
         parts_.bridge.post(SetPromptCommand{document.given});
     bench_.setSampling(document.sampling);
     leaveStart();
-    if (!document.layout.isEmpty())
+    // The user may have chosen another workspace since.
+    const bool leads = pendingSince_.isEmpty() || pendingSince_ == here();
+    if (leads && !document.layout.isEmpty())
         parts_.layout.restore(document.layout);
-    else if (!document.workspace.isEmpty())
+    else if (leads && !document.workspace.isEmpty())
         parts_.layout.enter(workspaceNamed(document.workspace));
+    if (leads) land();
     // After the workspace, which chooses between all heads and one.
     for (const auto& [id, panel] : panels_.panels()) panel->restoreView(document.view.value(id).toObject());
     if (std::exchange(tellsRefused_, false)) tellRefused(document);
     parts_.locks.setOwn(document.locks);
+    setFile(document.file);
     const auto focus = [this, name = document.focus] {
         auto* focused = name.isEmpty() ? nullptr : parts_.window.findChild<QWidget*>(name);
         const bool isThere = focused && isInSight(*focused);
@@ -204,6 +215,22 @@ void SessionController::tellRefused(const SessionDocument& document) {
                                bench_.undoStack(), stepsBefore_);
 }
 
+QString SessionController::file() const {
+    if (beforeLesson_()) return {};
+    return pending_ ? pending_->file : file_;
+}
+
+void SessionController::setFile(const QString& path) {
+    (pending_ ? pending_->file : file_) = path;
+    emit fileChanged();
+}
+
+QString SessionController::here() const { return parts_.layout.workspace().id; }
+
+void SessionController::land() {
+    if (landing_) *landing_ = here();
+}
+
 SessionDocument SessionController::document() const {
     if (pending_) return *pending_; // what is on screen gives way to it
     SessionDocument document =
@@ -214,6 +241,7 @@ SessionDocument SessionController::document() const {
     document.layout = parts_.layout.save();
     document.workspace = parts_.layout.workspace().id;
     document.locks = parts_.locks.own();
+    document.file = file_;
     if (const QWidget* focused = parts_.window.focusWidget();
         focused && focused != &parts_.window && isInSight(*focused))
         document.focus = focused->objectName();
@@ -240,29 +268,51 @@ SessionDocument SessionController::ownDocument() const {
 
 void SessionController::keepBefore(const Snapshot& next) {
     const QString path = QString::fromStdString(next.path());
-    if (path == returningTo_) return returningTo_.clear(); // weights of a run may still come before it
-    if (!bench_.hasModel() || path == QString::fromStdString(bench_.snapshot()->path())) return;
+    const bool begins = begins_ && !next.shown;
+    if (begins) begins_ = false;
+    if (path == returningTo_) { // weights of a run may still come before it
+        if (!pending_) setFile({});
+        return returningTo_.clear();
+    }
+    if (!bench_.hasModel()) return;
+    if (path == QString::fromStdString(bench_.snapshot()->path())) {
+        if (begins) setFile({});
+        return;
+    }
     if (!returningTo_.isEmpty()) return;
     if (next.shown && bench_.snapshot()->shown) return; // another step of a training run
     beforeRun_.reset();
-    if (beforeLesson_()) return bench_.undoStack().clear(); // the steps of the lesson are about the model before
+    if (beforeLesson_()) {
+        setFile({});
+        return bench_.undoStack().clear(); // the steps of the lesson are about the model before
+    }
     if (next.shown) beforeRun_ = document();
     pushStep(tr("opening %1").arg(shownText(next.model->name)), path);
+    setFile({});
 }
 
 void SessionController::pushStep(const QString& text, const QString& path, std::function<void()> again) {
     const auto after = std::make_shared<SessionDocument>(); // what undoing leaves
-    SessionDocument here = document();
-    if (!again) here.view.remove("train"); // another model has left the recipe as it is
+    const auto landed = landing_ = std::make_shared<QString>(here());
+    const auto lead = [this, landed](SessionDocument document) {
+        if (here() != *landed) { // the user has chosen another workspace since
+            document.layout.clear();
+            document.workspace.clear();
+        }
+        landing_ = landed;
+        reopen(document);
+    };
+    SessionDocument before = document();
+    if (!again) before.view.remove("train"); // another model has left the recipe as it is
     bench_.undoStack().push(new ModelStep(
         text,
-        [this, before = std::move(here), after] {
+        [this, before = std::move(before), after, lead] {
             *after = document();
-            reopen(before);
+            lead(before);
         },
-        [this, path, after, again = std::move(again)] {
+        [this, path, after, lead, again = std::move(again)] {
             if (after->modelPath == path)
-                reopen(*after);
+                lead(*after);
             else if (again)
                 again();
             else
@@ -278,8 +328,10 @@ void SessionController::reopen(const QString& path) {
 void SessionController::openFresh() {
     if (bench_.hasModel()) pushStep(tr("starting afresh"), usual_);
     parts_.layout.enter(workspaceNamed("write"));
+    land();
     bench_.setSampling({});
     reopen(usual_);
+    setFile({});
 }
 
 } // namespace attn

@@ -6,6 +6,7 @@
 #include <QObject>
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 namespace attn {
@@ -44,6 +45,10 @@ public:
     bool isRestoring() const { return pending_.has_value(); }
     void stopRestoring() { pending_.reset(); }
 
+    /// The file that Save writes to; empty: what is open was begun afresh, or belongs to a lesson, and has none.
+    QString file() const;
+    void setFile(const QString& path);
+
     SessionDocument document() const;
     /// The session to save for the next start: not a lesson's, nor the run that trains.
     SessionDocument ownDocument() const;
@@ -63,6 +68,9 @@ public:
     /// Continues what waits for its model, once every panel shows it.
     void goOn();
 
+signals:
+    void fileChanged();
+
 private:
     /// @param path of the model that is open after the step  @param again does the step once more; null: opens it
     void pushStep(const QString& text, const QString& path, std::function<void()> again = {});
@@ -72,6 +80,8 @@ private:
     void continueRestore();
     void tellRefused(const SessionDocument& document); ///< what it asks for and no panel shows
     void openWaitingPicture();
+    QString here() const; ///< id of the workspace on screen
+    void land();          ///< notes where the newest step of undo has led
 
     WindowParts parts_;
     Workbench& bench_ = parts_.bench;
@@ -79,6 +89,10 @@ private:
     QString usual_, instead_; ///< of Beginning
     std::function<const SessionDocument*()> beforeLesson_;
     std::optional<SessionDocument> pending_;   ///< a session whose model is still being loaded
+    QString pendingSince_;                     ///< the workspace from which it was asked for; empty: not known
+    std::shared_ptr<QString> landing_;         ///< the workspace to which the newest step of undo has led
+    QString file_;                             ///< of what is on screen
+    bool begins_ = false;                      ///< the model that is being opened begins a document without a file
     std::optional<SessionDocument> beforeRun_; ///< the session that the views left for a training run
     QString returningTo_;                      ///< model of a step of undo or a session, not open yet; empty: none
     QString waitingPicture_;                   ///< empty: none

@@ -1,5 +1,6 @@
 #include "app/lab/shell/start_controller.h"
 
+#include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/shell/dock_layout.h"
 #include "app/lab/shell/file_controller.h"
@@ -54,11 +55,22 @@ void StartController::enter(const char* workspace, const char* level) {
     parts_.panels.setView("attention", look);
 }
 
+void StartController::tell(const QString& text, int before) {
+    parts_.notices.offerOfStep(text, parts_.bench.undoStack(), before);
+    told_ = std::make_unique<QObject>();
+    auto& attention = parts_.panels.the<AttentionPanel>();
+    const auto look = [this, text, &attention, &workspace = parts_.layout.workspace(),
+                       level = attention.wantedLevel()] {
+        if (&parts_.layout.workspace() != &workspace || attention.wantedLevel() != level)
+            parts_.notices.message().withdraw(text);
+    };
+    connect(&parts_.layout, &DockLayout::entered, told_.get(), look);
+    connect(&attention, &AttentionPanel::lookChanged, told_.get(), look);
+}
+
 void StartController::take(StartPanel::Tour tour) {
     const QUndoStack& steps = parts_.bench.undoStack();
-    const auto say = [this, &steps, before = steps.index()](const QString& text) {
-        parts_.notices.offerOfStep(text, steps, before);
-    };
+    const auto say = [this, before = steps.index()](const QString& text) { tell(text, before); };
     switch (tour) {
     case StartPanel::Tour::Write:
         enter("write", "all");

@@ -31,7 +31,7 @@ HeadsGrid::HeadsGrid(QWidget* parent) : QAbstractScrollArea(parent) {
     viewport()->setCursor(Qt::PointingHandCursor);
 }
 
-void HeadsGrid::setRows(std::shared_ptr<const NewestRows> rows, const std::shared_ptr<const NewestRows>& before) {
+void HeadsGrid::setRows(std::shared_ptr<const ReadoutRows> rows, const std::shared_ptr<const ReadoutRows>& before) {
     if (rows == rows_ && before == before_) return;
     rows_ = std::move(rows);
     before_ = before;
@@ -236,11 +236,10 @@ bool HeadsGrid::viewportEvent(QEvent* event) {
     const auto textAt = [this](const QPoint& point) {
         int layer = 0, head = 0;
         if (!cellAt(point, layer, head)) return QString();
-        return (showsChange() ? tr("%1: where the last token looks more (red) or less (blue) than in the original "
-                                   "run. %2 Double-click to remove or restore the head.")
-                              : tr("%1: where the last token looks. %2 Double-click to remove or restore the "
-                                   "head."))
-            .arg(headTitle({layer, head}, siteLabel(layer)), gateText(gate(layer, head)));
+        return (showsChange() ? tr("%1: where %2 looks more (red) or less (blue) than in the original run. %3 "
+                                   "Double-click to remove or restore the head.")
+                              : tr("%1: where %2 looks. %3 Double-click to remove or restore the head."))
+            .arg(headTitle({layer, head}, siteLabel(layer)), readoutToken_, gateText(gate(layer, head)));
     };
     return showTip(this, event, textAt) || QAbstractScrollArea::viewportEvent(event);
 }

@@ -12,9 +12,9 @@
 
 namespace attn {
 
-/// Shows all heads: layers down, heads across. Each cell shows the attention of the newest token (one stripe per key,
-/// the oldest at the left); the bar below is the head's gate. Arrow keys choose a head, Space closes or opens its gate,
-/// plus and minus change it.
+/// Shows all heads: layers down, heads across. Each cell shows the attention of the row that the readout reads (one
+/// stripe per key, the oldest at the left); the bar below is the head's gate. Arrow keys choose a head, Space closes or
+/// opens its gate, plus and minus change it.
 class HeadsGrid : public QAbstractScrollArea {
     Q_OBJECT
 
@@ -22,7 +22,8 @@ public:
     explicit HeadsGrid(QWidget* parent = nullptr);
 
     /// @param before rows of the original run; if set, the grid shows the difference: red is more, blue is less
-    void setRows(std::shared_ptr<const NewestRows> rows, const std::shared_ptr<const NewestRows>& before = nullptr);
+    void setRows(std::shared_ptr<const ReadoutRows> rows, const std::shared_ptr<const ReadoutRows>& before = nullptr);
+    void setReadoutToken(const QString& token) { readoutToken_ = token; } ///< as a sentence names it
     /// @param gates the fraction of its output that each head keeps; heads that are not listed keep all of it
     void setGates(std::map<std::pair<int, int>, float> gates, int layers, int heads);
     void setHue(const QColor& hue);
@@ -62,12 +63,13 @@ private:
     bool cellAt(const QPoint& position, int& layer, int& head) const;
     void choose(int layer, int head);
 
-    std::shared_ptr<const NewestRows> rows_, before_;
+    std::shared_ptr<const ReadoutRows> rows_, before_;
     std::vector<float> change_; ///< shaped like the rows' values; empty if no difference is shown
     std::map<std::pair<int, int>, float> gates_;
     QColor hue_ = QColor(230, 120, 30);
     QString siteLabel(int site) const;
     std::vector<QString> siteLabels_;
+    QString readoutToken_ = tr("the last token");
     int layers_ = 0, heads_ = 0;
     int layer_ = 0, head_ = 0;
     int cellWidth_ = 60, cellHeight_ = 30, labelWidth_ = 30, headerHeight_ = 18;

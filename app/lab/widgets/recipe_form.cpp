@@ -18,6 +18,9 @@
 
 #include <QComboBox>
 #include <QCoreApplication>
+#include <QDir>
+#include <QFileInfo>
+#include <QImageReader>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalBlocker>
@@ -108,10 +111,7 @@ QWidget* RecipeForm::makeTask() {
                              tr("Texts of the programs on this computer, with their translations (gettext)"));
     auto* catalogues = new CatalogueMenu(installed);
     installed->setMenu(catalogues);
-    connect(catalogues, &CatalogueMenu::chosen, this, [this](const QString& path) {
-        textPath_->setText(path);
-        set("text", path.toStdString());
-    });
+    connect(catalogues, &CatalogueMenu::chosen, this, &RecipeForm::take);
     makeColumn(translation_, 0,
                {makePathRow(translationPath_, "translation", tr("Translation (if it is a second file)"),
                             tr("A file whose lines translate those of the text file. Leave it empty if the text file "
@@ -194,6 +194,7 @@ QWidget* RecipeForm::makePathRow(QLineEdit*& line, const char* field, const QStr
     auto* container = new QWidget;
     line = named(new QLineEdit, QString("%1Path").arg(field), title, help);
     line->setPlaceholderText(title);
+    line->setAcceptDrops(false); // it would take the address of a file as text
     auto* browse = new QPushButton(tr("Browse…"));
     browse->setAccessibleName(tr("Browse: %1").arg(title));
     browse->setToolTip(help);
@@ -264,6 +265,25 @@ void RecipeForm::chooseTask(int index) {
     }
     setRecipe(recipe);
     emit changed();
+}
+
+bool RecipeForm::takes(const QString& path) const {
+    const QFileInfo file(path);
+    const auto isShown = [this](const char* field) {
+        return appliesTo(*findRecipeField(field), taskNamed(draft_.task)) && taskPart_->isEnabled();
+    };
+    if (file.isDir()) return isShown("data") && !QDir(path).exists("config.json");
+    const QString suffix = file.suffix().toLower();
+    const bool isOther =
+        QStringList{"attnlab", "safetensors", "json", "gguf", "onnx", "bin", "pt", "pth"}.contains(suffix) ||
+        QImageReader::supportedImageFormats().contains(suffix.toLatin1());
+    return isShown("text") && file.isFile() && !isOther;
+}
+
+void RecipeForm::take(const QString& path) {
+    const bool isText = !QFileInfo(path).isDir();
+    (isText ? textPath_ : dataPath_)->setText(path);
+    set(isText ? "text" : "data", path.toStdString());
 }
 
 void RecipeForm::setRecipe(const Recipe& recipe) {

@@ -36,6 +36,9 @@ public:
     QString problem() const;
     void setRecipe(const Recipe& recipe);
     void chooseTask(int index); ///< of taskCatalogue()
+    /// Whether the task learns from a text or from pictures, and a file or a folder may be that.
+    bool takes(const QString& path) const;
+    void take(const QString& path); ///< learns from it
     /// The task with its data, which is placed above the Train button. The form contains the rest.
     QWidget* task() const { return taskPart_; }
 

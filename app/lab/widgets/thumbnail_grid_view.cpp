@@ -42,12 +42,12 @@ void ThumbnailGridView::setGrid(const std::shared_ptr<const PatternGrid>& grid, 
     update();
 }
 
-void ThumbnailGridView::setNewest(const std::shared_ptr<const NewestRows>& newest,
-                                  const std::shared_ptr<const NewestRows>& before) {
-    if (newest == figure_.newest && before == figure_.newestBefore) return;
-    figure_.newestBefore = before;
-    const bool isGrown = newest && figure_.newest && newest->keys > figure_.newest->keys;
-    figure_.newest = newest;
+void ThumbnailGridView::setReadoutRows(const std::shared_ptr<const ReadoutRows>& rows,
+                                       const std::shared_ptr<const ReadoutRows>& before) {
+    if (rows == figure_.readoutRows && before == figure_.readoutBefore) return;
+    figure_.readoutBefore = before;
+    const bool isGrown = rows && figure_.readoutRows && rows->keys > figure_.readoutRows->keys;
+    figure_.readoutRows = rows;
     if (isGrown && isVisible()) {
         // If tokens follow one another quickly, the light stays on instead of flickering.
         glow_.stop();
@@ -144,8 +144,9 @@ QString ThumbnailGridView::describe(const HeadChoice& choice) const {
 bool ThumbnailGridView::event(QEvent* event) {
     const auto textAt = [this](const QPoint& point) {
         const auto choice = figure_.choiceAt(point, figureLayout());
-        return choice ? describe(*choice) + tr(". Click to open it. The strip below is the last token's row.")
-                      : QString();
+        return choice
+                   ? tr("%1. Click to open it. The strip below is the row of %2.").arg(describe(*choice), readoutToken_)
+                   : QString();
     };
     return showTip(this, event, textAt) || QWidget::event(event);
 }

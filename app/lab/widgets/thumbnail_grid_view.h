@@ -18,8 +18,9 @@ public:
     /// @param before as for ThumbnailGridFigure::setGrid()
     void setGrid(const std::shared_ptr<const PatternGrid>& grid, int keyValueHeads,
                  const std::shared_ptr<const PatternGrid>& before = nullptr);
-    void setNewest(const std::shared_ptr<const NewestRows>& newest,
-                   const std::shared_ptr<const NewestRows>& before = nullptr);
+    void setReadoutRows(const std::shared_ptr<const ReadoutRows>& rows,
+                        const std::shared_ptr<const ReadoutRows>& before = nullptr);
+    void setReadoutToken(const QString& token) { readoutToken_ = token; } ///< as a sentence names it
     void setScale(const Scale& scale) { change(figure_.scale, scale); }
     void setColours(ColourMapId colours) { change(figure_.colours, colours); }
     /// @param kept as in ThumbnailGridFigure
@@ -52,7 +53,7 @@ private:
     void move(int layers, int columns);
     QString describe(const HeadChoice& choice) const;
 
-    QString emptyText_;
+    QString emptyText_, readoutToken_ = tr("the last token");
     QVariantAnimation glow_;
 };
 

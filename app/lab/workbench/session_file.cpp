@@ -197,7 +197,7 @@ QByteArray sessionToJson(const SessionDocument& document) {
         nodes.append(QJsonArray{parent, token});
         probabilities.append(probability ? QJsonValue(static_cast<double>(*probability)) : QJsonValue());
     }
-    const QJsonObject root{
+    QJsonObject root{
         {"attnlab", SessionDocument::kVersion},
         {"model", document.modelPath},
         {"storage", QString::fromStdString(std::string(storageName(document.storage)))},
@@ -216,6 +216,7 @@ QByteArray sessionToJson(const SessionDocument& document) {
         {"focus", document.focus},
         {"locks", locksToJson(document.locks)},
     };
+    if (!document.file.isEmpty()) root["file"] = document.file;
     return QJsonDocument(root).toJson();
 }
 
@@ -265,6 +266,7 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     document.layout = QByteArray::fromBase64(reader.text("layout").toLatin1());
     if (parsed.object().contains("workspace")) document.workspace = reader.text("workspace");
     if (parsed.object().contains("focus")) document.focus = reader.text("focus");
+    if (parsed.object().contains("file")) document.file = reader.text("file");
     document.locks = locksFromJson(reader.object("locks"), document.unknown);
     if (!reader.problem().isEmpty()) return unreadable("the session file is damaged: " + reader.problem(), where);
     return document;

@@ -32,6 +32,7 @@ struct SessionDocument {
     QString workspace; ///< for a document without a layout: its id; empty: the present one
     QString focus;     ///< name of the control that has the keyboard; empty: not known
     ControlLocks locks;
+    QString file;        ///< the session file that the user opened it from or saved it to; empty: none
     QStringList unknown; ///< what the file names and this program does not know; not written
 
     bool operator==(const SessionDocument&) const = default;

@@ -65,6 +65,7 @@ bool isSessionLink(const QString& text) { return text.trimmed().startsWith(kSche
 QString sessionLink(SessionDocument document) {
     document.layout.clear();
     document.focus.clear();
+    document.file.clear();
     document.locks.clear();
     document.view.remove("train"); // the runs are on this machine
     if (document.branches.size() > kMostBranches) keepCurrentBranch(document);

@@ -19,10 +19,10 @@ constexpr InputWords kTextWords{
     .noInput = QT_TRANSLATE_NOOP("attn::Input", "Type a prompt in the Generate panel."),
     .paint =
         QT_TRANSLATE_NOOP("attn::Input", "Change the pattern: paint cells, pin it to a token, or make it uniform."),
-    .headTiles = QT_TRANSLATE_NOOP("attn::Input", "Its stripes show where the last token looks."),
+    .headTiles = QT_TRANSLATE_NOOP("attn::Input", "Its stripes show where %1 looks."),
     .headTilesHelp = QT_TRANSLATE_NOOP(
         "attn::Input", "L0 H1 is head 1 of layer 0; both count from 0. A stripe stands for each token, the first at "
-                       "the left. The stronger its colour, the more the last token looks there. The bar below is the "
+                       "the left. The stronger its colour, the more %1 looks there. The bar below is the "
                        "gate: how much of the head the model uses."),
     .kindsMeasured = QT_TRANSLATE_NOOP("attn::Input", "Measured on repeated random tokens and a short text of the "
                                                       "program's own, not on the prompt."),

@@ -79,8 +79,9 @@ std::unique_ptr<ImageTaskInstance> makeImages(const TaskValues& values, const Ta
              .where = "task images",
              .hint = "choose a folder with IDX files (MNIST), CIFAR-10's binary batches, or one folder per class"});
     const int64_t size = values.integer("size");
-    return std::make_unique<StoredImages>(readImageData(settings.data.pictures, {size, size}), augmentationOf(values),
-                                          settings.seed);
+    return std::make_unique<StoredImages>(
+        readImageData(settings.data.pictures, {size, size}, settings.data.modelPictures), augmentationOf(values),
+        settings.seed);
 }
 
 constexpr std::string_view kHint =

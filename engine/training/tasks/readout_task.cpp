@@ -57,14 +57,16 @@ bool isForValidation(std::string_view text) { return hashOf(text) % 10 == 0; }
 
 void shorten(Encoding& encoding, const Tokenizer& tokenizer, size_t most) {
     if (encoding.ids.size() <= most) return;
-    std::array<std::vector<size_t>, 2> places{}; // of the ordinary tokens of each text
+    const auto isAround = [&](size_t i) { // a special token that stands in the text has the bytes of its name
+        return tokenizer.isSpecial(encoding.ids[i]) && encoding.ranges[i].begin == encoding.ranges[i].end;
+    };
+    std::array<std::vector<size_t>, 2> places{}; // of the tokens of each text
     for (size_t i = 0; i < encoding.ids.size(); ++i)
-        if (!tokenizer.isSpecial(encoding.ids[i]))
-            places[i < encoding.texts.size() && encoding.texts[i] == 1 ? 1 : 0].push_back(i);
+        if (!isAround(i)) places[i < encoding.texts.size() && encoding.texts[i] == 1 ? 1 : 0].push_back(i);
     std::vector<bool> isRemoved(encoding.ids.size(), false);
     for (size_t left = encoding.ids.size(); left > most; --left) {
         std::vector<size_t>& longer = places[places[1].size() > places[0].size() ? 1 : 0];
-        if (longer.empty()) break; // only special tokens are left
+        if (longer.empty()) break; // only the tokens around the texts are left
         isRemoved[longer.back()] = true;
         longer.pop_back();
     }

@@ -65,8 +65,9 @@ private:
 /// Whether an example is for validation: a tenth of them, chosen by their text, so that equal ones are in one split.
 bool isForValidation(std::string_view text);
 
-/// Removes tokens from the end of the longer text until the tokens fit, as BERT does with pairs. Special tokens stay.
-/// Takes time in proportion to the tokens. @param most number of tokens that remain
+/// Removes tokens from the end of the longer text until the tokens fit, as BERT does with pairs. The special tokens
+/// around the texts stay; unknown and special tokens in a text are tokens of the text. Takes time in proportion to the
+/// tokens. @param most number of tokens that remain
 void shorten(Encoding& encoding, const Tokenizer& tokenizer, size_t most);
 
 /// @throws Error that one of the splits has no examples
