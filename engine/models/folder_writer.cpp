@@ -63,7 +63,7 @@ nlohmann::json describe(const ImagePreprocessing& preprocessing, const ImageSize
 
 /// As requireWritable(), for a model of pictures.
 void requireWritablePictures(const ModelSpec& config, const std::string& where) {
-    if (config.classes == 0)
+    if (config.classReadout().classes == 0)
         throw Error({.what = "has no classifier, which training on labelled pictures needs",
                      .where = where,
                      .hint = "choose a model that classifies pictures"});

@@ -118,12 +118,12 @@ TEST_CASE("vision folders: a language command says what to use instead", "[model
 }
 
 TEST_CASE("vision folders: labels come from id2label", "[models][vision]") {
-    CHECK(openModelSource((kGoldenRoot / "vit").string())->config().labels.at(6) == "thing 6");
-    CHECK(openModelSource((kGoldenRoot / "timm_vit").string())->config().labels.empty());
+    CHECK(openModelSource((kGoldenRoot / "vit").string())->config().classReadout().labels.at(6) == "thing 6");
+    CHECK(openModelSource((kGoldenRoot / "timm_vit").string())->config().classReadout().labels.empty());
     ModelFolder folder("vit");
     folder.edit("config.json", [](json& config) {
         config["id2label"] = {{"2", "cat"}, {"999", "x"}, {"y", "z"}, {"1", 4}};
     });
-    const auto labels = openModelSource(folder.path().string())->config().labels;
+    const auto labels = openModelSource(folder.path().string())->config().classReadout().labels;
     CHECK(labels == std::vector<std::string>{"", "", "cat", "", "", "", ""});
 }
