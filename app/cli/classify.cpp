@@ -39,7 +39,7 @@ void noteActivation(ClassActivation activation) {
 /// @throws Error for a model without a readout of classes
 int classifyText(const ClassifyOptions& options) {
     const auto model = options.model.open(false);
-    if (model->config().labels.empty())
+    if (model->config().classReadout().labels.empty())
         throw Error({.what = "this model has no classes",
                      .where = model->info().name,
                      .hint = "train one with the task classify, tag, answer or next-sentence"});

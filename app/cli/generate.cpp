@@ -159,11 +159,11 @@ int generateByBeam(const GenerateOptions& options, BeamSettings settings, Langua
 
 int generate(const GenerateOptions& options) {
     const auto model = options.model.open(false);
-    if (!predictsTokens(model->config().readout))
+    if (!predictsTokens(model->config().readout()))
         throw Error({.what = "this model predicts no tokens; it does not continue a text",
                      .where = model->info().name,
                      .hint = "measure what it says with attention-cli eval"});
-    if (model->config().readout != TextReadout::NextToken)
+    if (model->config().readout() != TextReadout::NextToken)
         throw Error({.what = "this model fills in hidden words; it does not continue a text",
                      .where = model->info().name,
                      .hint = "write [MASK] into the text, and read what stands there with attention-cli lens"});

@@ -152,8 +152,8 @@ Measured opened(const EvalOptions& options, const fs::path& recipe) {
         for (int label = 0; label < measured.model->choices(); ++label) measured.labels.push_back(info.labelOf(label));
     } else {
         auto text = model.open(false);
-        measured.labels = text->config().labels;
-        if (measured.labels.empty() || !readsOneRow(text->config().classReadout()))
+        measured.labels = text->config().classReadout().labels;
+        if (measured.labels.empty() || !readsOneRow(text->config().classReadout().kind))
             throw Error({.what = measured.labels.empty() ? "this model has no classes"
                                                          : "this model answers with a class of each token",
                          .where = text->info().name,
@@ -294,7 +294,9 @@ std::vector<std::pair<int, int>> closedHeads(const EvalOptions& options) {
     return heads;
 }
 
-ClassActivation activationOf(const fs::path& model) { return openModelSource(model.string())->config().activation; }
+ClassActivation activationOf(const fs::path& model) {
+    return openModelSource(model.string())->config().classReadout().activation;
+}
 
 int evaluateLabels(const EvalOptions& options, const fs::path& recipe) {
     const Measured measured = opened(options, recipe);

@@ -218,7 +218,7 @@ void PromptOptions::addSourceTo(Command& command) {
 
 std::vector<int> PromptOptions::encodeSource(const LanguageModel& model) const {
     if (sourceTokens) return parseTokenIds(*sourceTokens);
-    const bool usesExample = !text && !tokens && model.config().hasEncoder() && model.sourceTokenizer();
+    const bool usesExample = !text && !tokens && model.info().readsSource && model.sourceTokenizer();
     if (!source && !usesExample) return {};
     if (!model.sourceTokenizer())
         throw Error({.what = noTokenizer(model),
@@ -228,7 +228,7 @@ std::vector<int> PromptOptions::encodeSource(const LanguageModel& model) const {
 }
 
 std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
-    if (model.config().hasEncoder() && !tokens) {
+    if (model.info().readsSource && !tokens) {
         std::vector<int> target{static_cast<int>(model.config().startToken)};
         if (text && !model.tokenizer())
             throw Error({.what = noTokenizer(model),

@@ -90,15 +90,17 @@ public:
         norm_ = config.norm;
         isFinalNormed_ = config.finalNorm && config.norm != &kNoNormPart;
         if (config.axis == AxisKind::Patches) {
-            readout_ = {"head.W_H", {config.classes, config.pooledWidth()}}; // first the columns that read CLS
-            if (config.distillationHead) share_ = 0.5;
+            readout_ = {"head.W_H",
+                        {config.classReadout().classes, config.pooledWidth()}}; // first the columns that read CLS
+            if (config.classReadout().distillationHead) share_ = 0.5;
         } else {
             vocabulary_ = config.tokens.vocabulary;
-            const bool isPooled = readsOneRow(config.readout) && isEncoder(config); // by a layer that is not linear
-            if (attn::predictsTokens(config.readout))
-                readout_ = {config.tiedEmbedding ? "embed.W_E" : "unembed.W_U", {config.tokens.vocabulary, width_}};
-            else if (config.readout != TextReadout::None && !isPooled)
-                readout_ = {"classifier.W", {std::ssize(config.labels), width_}};
+            const bool isPooled = readsOneRow(config.readout()) && isEncoder(config); // by a layer that is not linear
+            if (attn::predictsTokens(config.readout()))
+                readout_ = {config.tokenReadout().tiedEmbedding ? "embed.W_E" : "unembed.W_U",
+                            {config.tokens.vocabulary, width_}};
+            else if (config.readout() != TextReadout::None && !isPooled)
+                readout_ = {"classifier.W", {std::ssize(config.classReadout().labels), width_}};
         }
     }
 

@@ -260,8 +260,8 @@ double TokenScores::perplexity() const { return std::exp(meanLoss()); }
 
 std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, const AnalysisContext& context) const {
     LanguageModel& model = languageModel(running);
-    const bool fillsGaps = model.config().readout == TextReadout::MaskedToken;
-    if (model.config().readout != TextReadout::NextToken)
+    const bool fillsGaps = model.config().readout() == TextReadout::MaskedToken;
+    if (model.config().readout() != TextReadout::NextToken)
         throw Error(
             {.what = fillsGaps ? "this model fills gaps, so it has no next-token loss"
                                : "this model does not predict the next token, so there is no loss of it",

@@ -134,7 +134,7 @@ double StorageEffects::Effect::meanDivergence() const {
 
 std::shared_ptr<AnalysisResult> StorageEffectsAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
     const ModelSpec& spec = model.config();
-    if (spec.axis == AxisKind::Tokens && spec.readout != TextReadout::NextToken)
+    if (spec.axis == AxisKind::Tokens && spec.readout() != TextReadout::NextToken)
         throw Error({.what = "this model predicts no next token",
                      .where = model.info().name,
                      .hint = "open a model that writes text, or one that reads pictures"});

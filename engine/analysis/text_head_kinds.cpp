@@ -155,8 +155,8 @@ Input randomInput(const LanguageModel& model, int count, int times, uint64_t see
         return all;
     };
     TextInput input{.tokens = draw(model.tokenizer(), model.info().vocabulary, seed)};
-    if (model.config().hasEncoder())
-        input.source = draw(model.sourceTokenizer(), model.config().encoder->tokens.vocabulary, seed + 2);
+    if (const StreamSpec* source = model.config().source(AxisKind::Tokens))
+        input.source = draw(model.sourceTokenizer(), source->tokens.vocabulary, seed + 2);
     return input;
 }
 
@@ -164,7 +164,7 @@ Input randomInput(const LanguageModel& model, int count, int times, uint64_t see
 Input probeText(const LanguageModel& model) {
     TextInput input{.tokens = tokensOf(model, kProbeText)};
     input.tokens.resize(std::min(input.tokens.size(), static_cast<size_t>(model.capacity())));
-    if (!model.config().hasEncoder()) return input;
+    if (!model.info().readsSource) return input;
     input.source = sourceTokensOf(model, kProbeText);
     const auto most = static_cast<size_t>(model.info().structure.axes.front().length);
     input.source.resize(std::min(input.source.size(), most));

@@ -34,7 +34,8 @@ LanguageModel::LanguageModel(std::unique_ptr<ModelSource> source, const Options&
     : RunningModel(std::move(source), AxisKind::Tokens), options_(options),
       capacity_(std::min(config().context, kMostFormed)), steps_(std::make_unique<Steps>()),
       changedSteps_(std::make_unique<Steps>()) {
-    if (config().hasEncoder()) sourceCapacity_ = std::min(config().encoder->context, kMostFormed);
+    if (const auto& encoder = config().encoder)
+        sourceCapacity_ = std::min(encoder->rowsOf(encoder->lastLayer()), kMostFormed);
     runsAnyLength_ = attn::runsAnyLength(config());
     isCached_ = writesFromCache(config());
     if (isCached_) capacity_ = std::min(config().context, options_.cacheRows);
@@ -133,7 +134,8 @@ AttentionRule LanguageModel::ruleOf(int layer) const {
 }
 
 void LanguageModel::require(const Input& input) const {
-    if (!input.isText())
+    const bool readsNumbers = config().encoder && config().encoder->numbers();
+    if (!input.isText() || (!input.patches().empty() && !readsNumbers))
         throw Error({.what = "this model reads text, not pictures", .where = info_.name, .hint = "enter a prompt"});
     const std::vector<int>& tokens = input.tokens();
     if (tokens.empty())
@@ -149,7 +151,7 @@ void LanguageModel::require(const Input& input) const {
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
     requireTree(input.text());
-    requireSource(input.source());
+    requireSource(input);
     if (input.types().size() > tokens.size())
         throw Error({.what = fmt::format("there are {} token types for {} tokens", input.types().size(), tokens.size()),
                      .where = info_.name,
@@ -173,8 +175,17 @@ void LanguageModel::requireTree(const TextInput& input) const {
     if (isEncoder(config())) requireWords(tree, std::ssize(input.tokens), info_.name);
 }
 
-void LanguageModel::requireSource(const std::vector<int>& source) const {
-    if (!config().hasEncoder()) {
+void LanguageModel::requireSource(const Input& input) const {
+    const std::vector<int>& source = input.source();
+    if (const auto numbers = config().encoder ? config().encoder->numbers() : std::nullopt) {
+        if (std::ssize(input.patches()) == numbers->elements()) return;
+        throw Error({.what = fmt::format("{} values are not {} {} of {} values", input.patches().size(), (*numbers)[0],
+                                         nameOf(config().encoder->axis), (*numbers)[1]),
+                     .where = info_.name,
+                     .hint = "give numbers of the size that the model reads"});
+    }
+    const StreamSpec* reader = config().source(AxisKind::Tokens);
+    if (!reader) {
         if (source.empty()) return;
         throw Error({.what = "this model has no encoder that could read a source",
                      .where = info_.name,
@@ -188,32 +199,31 @@ void LanguageModel::requireSource(const std::vector<int>& source) const {
                      .where = info_.name,
                      .hint = "shorten the source"});
     for (const int token : source)
-        if (token < 0 || token >= config().encoder->tokens.vocabulary)
+        if (token < 0 || token >= reader->tokens.vocabulary)
             throw Error({.what = fmt::format("token {} of the source is outside the vocabulary of {}", token,
-                                             config().encoder->tokens.vocabulary),
+                                             reader->tokens.vocabulary),
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
 }
 
 std::optional<TextClasses> LanguageModel::classes() const {
-    if (config().labels.empty() || tokens_.empty()) return {};
-    return TextClasses{.readout = config().classReadout(),
-                       .activation = config().activation,
-                       .labels = config().labels,
-                       .logits = classLogits_};
+    const ReadoutSpec& readout = config().classReadout();
+    if (readout.labels.empty() || tokens_.empty()) return {};
+    return TextClasses{
+        .readout = readout.kind, .activation = readout.activation, .labels = readout.labels, .logits = classLogits_};
 }
 
 std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& isCancelled) {
     require(input);
     truncate(0);
-    setSides(input.text());
+    setSides(input);
     if (!feed(input.tokens(), isCancelled)) return {};
     return info_.classes > 0 ? classLogits_ : logits_;
 }
 
 std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
     require(input);
-    setSides(input.text());
+    setSides(input);
     const std::span<const int> tokens = input.tokens();
     row = std::min(row, tokens.size() - 1); // the last token gives the logits
     const bool isHeld = tokens_.size() >= row && std::ranges::equal(tokens.first(row), std::span(tokens_).first(row));
@@ -223,10 +233,11 @@ std::vector<float> LanguageModel::predictFrom(const Input& input, size_t row) {
 }
 
 ModelGraph LanguageModel::stepGraph(int64_t queries, int64_t keys) const {
+    const int64_t source = sourceRows(sides_);
     return buildModel(config(), {.queries = queries,
                                  .cacheCapacity = cacheRows(),
                                  .sourceCapacity = sourceCapacity_,
-                                 .source = wholeRows(std::max<size_t>(sides_.source.size(), 1)),
+                                 .source = source == 0 ? wholeRows(1) : source,
                                  .keys = keys == 0 ? cacheRows() : keys,
                                  .recordsQueries = options_.inspects,
                                  .changed = changedHooks()});
@@ -247,9 +258,9 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
         ids[i] = tokens[i];
         positions[i] = static_cast<int32_t>(first + i);
     }
-    if (config().hasEncoder())
-        writePositions(executor, decoder_names::kSource, sides_.source.size(), config().encoder->context);
-    writeTree(executor, first, sides_.parents);
+    if (config().source(AxisKind::Tokens))
+        writePositions(executor, config().encoder->inputs, sides_.source().size(), config().encoder->context);
+    writeTree(executor, first, sides_.parents());
     writeGates(executor);
     writeChanges(executor, first, tokens.size());
     StepParams params;
@@ -259,21 +270,23 @@ StepParams LanguageModel::writeStep(GpuExecutor& executor, size_t first, std::sp
     return params;
 }
 
-TextInput LanguageModel::typed(std::span<const int> tokens) const {
-    TextInput input = sides_;
-    input.tokens.assign(tokens.begin(), tokens.end());
-    input.types.resize(std::min(input.types.size(), tokens.size()));
-    return input;
+Input LanguageModel::typed(std::span<const int> tokens) const {
+    TextInput text = sides_.text();
+    text.tokens.assign(tokens.begin(), tokens.end());
+    text.types.resize(std::min(text.types.size(), tokens.size()));
+    return {std::move(text), sides_.patches()};
 }
 
-void LanguageModel::setSides(TextInput input) {
-    input.tokens.clear();
-    if (config().tokens.types == 0) input.types.clear();
-    if (input == sides_) return;
+void LanguageModel::setSides(const Input& input) {
+    TextInput text = input.text();
+    text.tokens.clear();
+    if (config().tokens.types == 0) text.types.clear();
+    Input sides{std::move(text), input.patches()};
+    if (sides == sides_) return;
     truncate(0);
-    if (input.source != sides_.source) memory_->keepSource(false);
+    if (sides.source() != sides_.source() || sides.patches() != sides_.patches()) memory_->keepSource(false);
     memory_->forgetBranches();
-    sides_ = std::move(input);
+    sides_ = std::move(sides);
 }
 
 void LanguageModel::writeTree(GpuExecutor& executor, size_t first, const std::vector<int>& parents) const {
@@ -287,8 +300,11 @@ void LanguageModel::setPrefix(size_t tokens) {
     prefix_ = tokens;
 }
 
-int64_t LanguageModel::rowsAlong(int axis, const TextInput& input) const {
-    return std::ssize(config().hasEncoder() && axis == 0 ? input.source : input.tokens);
+int64_t LanguageModel::rowsAlong(int axis, const Input& input) const {
+    const auto& axes = info_.structure.axes;
+    if (axis + 1 == std::ssize(axes)) return std::ssize(input.tokens());
+    const Axis& source = axes[static_cast<size_t>(axis)];
+    return source.kind == AxisKind::Tokens ? std::ssize(input.source()) : source.length;
 }
 
 int LanguageModel::queryCount(int site) const {

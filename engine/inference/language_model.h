@@ -52,8 +52,9 @@ public:
     Input input() const { return typed(tokens_); }
     /// Sets what the model reads beside the tokens to come: the types of those from the first one on, the source, the
     /// tree. Clears the tokens if one of them changes. @param input its tokens are ignored
-    void setSides(TextInput input);
-    const std::vector<int>& sourceTokens() const { return sides_.source; }
+    void setSides(const Input& input);
+    void setSides(TextInput input) { setSides(Input(std::move(input))); }
+    const std::vector<int>& sourceTokens() const { return sides_.source(); }
     /// The number of rows along the axis of a site's queries, or of its keys.
     int queryCount(int site) const;
     int keyCount(int site) const;
@@ -100,11 +101,10 @@ public:
     int64_t streamWidth() const; ///< C times the number of residual streams
 
     void require(const Input& input) const override;
-    ModelGraph wholeGraph(const Input& input, const WholeBuild& build) const override;
+    using RunningModel::wholeGraph;
     /// A graph over whole sequences of up to `rows` tokens, without a cache and with the current changes.
     /// @param source that of the source
-    ModelGraph wholeGraph(int64_t rows, int64_t source = 0, const WholeBuild& build = {}) const;
-    void writeWhole(GpuExecutor& executor, const Input& input) const override;
+    ModelGraph wholeGraph(int64_t rows, int64_t source = 0) const;
     /// Runs the tokens from the start; the cache then holds them.
     std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
     /// The row of the last token. In a model of masked tokens, the row of a hidden token: the chosen one, else the last
@@ -144,8 +144,8 @@ public:
     const std::string& noCacheReason() const { return noCacheReason_; }
 
 private:
-    void requireSource(const std::vector<int>& source) const; ///< @throws Error as require()
-    void requireTree(const TextInput& input) const;           ///< @throws Error as require()
+    void requireSource(const Input& input) const;   ///< @throws Error as require()
+    void requireTree(const TextInput& input) const; ///< @throws Error as require()
     void writeTree(GpuExecutor& executor, size_t first, const std::vector<int>& parents) const;
     struct Step;      // one compiled plan with its executor
     void runSource(); ///< the encoder, unless the keys of the current source are kept already
@@ -161,8 +161,9 @@ private:
                                    const std::set<std::string>& probes);
     /// Runs the next tokens after those in the caches. @return false if cancelled
     bool runStep(Step& step, size_t count, const Cancelled& isCancelled);
-    void writeSource(GpuExecutor& executor, std::span<const int> tokens) const;
-    int64_t wholeRows(size_t tokens) const; ///< rows of a run on a whole sequence
+    void writeSource(GpuExecutor& executor, const Input& input) const;
+    int64_t wholeRows(size_t tokens) const;       ///< rows of a run on a whole sequence
+    int64_t sourceRows(const Input& input) const; ///< the same of the source
     std::unique_ptr<Step> makeWholeStep(std::set<std::string> probes, size_t tokens);
     /// @return the logits after the last token, if the model gives any; nothing if cancelled
     std::optional<std::vector<float>> runWhole(Step& step, std::span<const int> tokens, const Cancelled& isCancelled);
@@ -182,14 +183,18 @@ private:
     /// The values of a hook for tokens in an empty cache, from the kernels that feed() uses.
     CapturedHook fedValues(std::span<const int> tokens, const std::string& hook);
 
+    ModelGraph graphOf(const Input& input, const WholeBuild& build) const override;
+    ModelGraph graphOf(int64_t rows, int64_t source, const WholeBuild& build) const;
+    void writeInput(GpuExecutor& executor, const Input& input) const override;
+    std::optional<size_t> changedRows(const Input& input) const override;
     void changesChanged(bool isOtherSet) override;
     void weightsChange() override;
     Input sourceOf(const ValueChange& change, bool isContrast, const Input& own,
                    const std::optional<Input>& other) const override;
     CapturedHook originalValues(const Input& input, const std::string& hook) override;
-    int64_t rowsOf(int site) const override { return config().hasEncoder() ? queryCount(site) : capacity_; }
+    int64_t rowsOf(int site) const override { return config().readsStream() ? queryCount(site) : capacity_; }
     /// The number of rows of an input along an axis of the model.
-    int64_t rowsAlong(int axis, const TextInput& input) const;
+    int64_t rowsAlong(int axis, const Input& input) const;
     void writePattern(const ChangeInputs& pattern, const PatternChange& change, size_t first,
                       size_t count) const override;
     struct Steps;
@@ -198,13 +203,13 @@ private:
     Options options_;
     static constexpr int kMostWhole = 4096;
     int64_t capacity_ = 0;
-    std::unique_ptr<Memory> memory_;                    ///< of the tokens and the source
-    std::unique_ptr<Steps> steps_, changedSteps_;       ///< without and with edited hooks
-    std::unique_ptr<Step> sourceStep_;                  ///< of runSource()
-    TextInput typed(std::span<const int> tokens) const; ///< tokens from the first one on, with types and tree
+    std::unique_ptr<Memory> memory_;                ///< of the tokens and the source
+    std::unique_ptr<Steps> steps_, changedSteps_;   ///< without and with edited hooks
+    std::unique_ptr<Step> sourceStep_;              ///< of runSource()
+    Input typed(std::span<const int> tokens) const; ///< tokens from the first one on, with types, tree and source
 
     std::vector<int> tokens_;
-    TextInput sides_; ///< see setSides(); its tokens are empty
+    Input sides_; ///< see setSides(); its tokens are empty
     int predictAt_ = -1;
     std::optional<size_t> prefix_; ///< of setPrefix()
     size_t firstFed_ = 0;          ///< number of tokens that feed() got first

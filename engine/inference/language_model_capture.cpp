@@ -16,7 +16,7 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
     requireHooks(names, tokens.size());
     // A run of the whole leaves caches alone.
     if (isCached_ || tokens != tokens_) truncate(0);
-    setSides(input.text());
+    setSides(input);
     returnRoom(tokens.size(), 1); // the values of a pattern have a column for each row of the cache
     if (isCached_) makeRoom(tokens.size());
     const std::set<std::string> probes(names.begin(), names.end());
@@ -40,7 +40,7 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
         std::vector<int64_t> cut = full.extents();
         for (size_t axis = 0; axis < cut.size(); ++axis)
             if (axes[axis] == 'T' || axes[axis] == 'S')
-                cut[axis] = rowsAlong(info_.structure.axisOf(name, axes[axis]), input.text());
+                cut[axis] = rowsAlong(info_.structure.axisOf(name, axes[axis]), input);
         CapturedHook& hook = captured.emplace_back(CapturedHook{name, Shape(cut), {}});
         hook.values.reserve(static_cast<size_t>(hook.shape.elements()));
         const std::span<const float> padded = step->executor->result(name);

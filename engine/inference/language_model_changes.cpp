@@ -37,18 +37,20 @@ Input LanguageModel::sourceOf(const ValueChange& change, bool isContrast, const 
                               const std::optional<Input>&) const {
     const std::string& text = isContrast ? change.contrast : change.text;
     TextInput source = own.text();
+    std::vector<float> patches = own.patches();
     if (!text.empty()) {
         const Tokenizer* reads = sourceTokenizer();
         std::vector<int> ids = reads ? reads->read(text).ids : parseTokenIds(text);
-        if (config().hasEncoder()) // another source; the target stays
+        if (config().source(AxisKind::Tokens)) // another source; the target stays
             source.source = std::move(ids);
         else
             source = {.tokens = std::move(ids)};
     }
     if (source.tokens.empty())
         throw Error({.what = "there is no text to copy values from", .where = change.hook, .hint = "enter a text"});
-    require(source);
-    return source;
+    Input other{std::move(source), std::move(patches)};
+    require(other);
+    return other;
 }
 
 CapturedHook LanguageModel::originalValues(const Input& input, const std::string& hook) {
@@ -97,7 +99,7 @@ void LanguageModel::writePattern(const ChangeInputs& pattern, const PatternChang
 std::vector<float> LanguageModel::changedPatternRow(const PatternChange& change, int query, int tokens) const {
     std::vector<int> keys = seenPlaces(attentionOf(change.site).spec, change.site, change.head, info_.heads, query,
                                        static_cast<int>(cacheRows()));
-    if (config().hasEncoder()) tokens = keyCount(change.site);
+    if (config().readsStream()) tokens = keyCount(change.site);
     keys.resize(std::min(keys.size(), static_cast<size_t>(tokens)));
     return attn::changedPatternRow(change, query, keys);
 }

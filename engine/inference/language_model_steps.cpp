@@ -70,7 +70,7 @@ int64_t LanguageModel::keysFor(size_t tokens) const {
 
 void LanguageModel::runSource() {
     if (memory_->keepsSource()) return;
-    const int64_t rows = wholeRows(sides_.source.size());
+    const int64_t rows = sourceRows(sides_);
     if (!sourceStep_ || sourceStep_->source != rows) {
         const ModelGraph graph = buildSource(config(), {.source = rows, .changed = changedHooks()}, sourceCapacity_);
         sourceStep_ = std::make_unique<Step>();
@@ -78,7 +78,7 @@ void LanguageModel::runSource() {
         const std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
         sourceStep_->executor = executorOf(graph, outputs);
     }
-    writeSource(*sourceStep_->executor, sides_.source);
+    writeSource(*sourceStep_->executor, sides_);
     writeGates(*sourceStep_->executor);
     writeChanges(*sourceStep_->executor, 0, {});
     sourceStep_->executor->run({});
@@ -101,7 +101,7 @@ LanguageModel::Step& LanguageModel::stepFor(size_t tokens, bool isAlone) {
     // Of the steps with rows to spare, the one for a single row has kernels of its own.
     const int64_t queries = isAlone ? 1 : isCached_ ? bucketFor(std::max<size_t>(tokens, 2)) : pieceFor(tokens);
     const int64_t keys = isCached_ ? cacheRows() : keysFor(memory_->length() + static_cast<size_t>(queries));
-    auto& step = currentSteps().cached[{wholeRows(sides_.source.size()), queries, keys}];
+    auto& step = currentSteps().cached[{sourceRows(sides_), queries, keys}];
     if (step) return *step;
     std::set<std::string> newestRows; // of every head that runs in a step, for views
     const auto decoder = static_cast<int>(info_.structure.streams.size()) - 1;
@@ -145,7 +145,7 @@ bool LanguageModel::feedSteps(std::span<const int> tokens, size_t together, cons
     makeRoom(before + tokens.size());
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     hasPatterns_ = false;
-    if (config().hasEncoder()) runSource();
+    if (config().readsStream()) runSource();
     while (memory_->length() < tokens_.size()) {
         const bool isAlone = memory_->length() >= together;
         const size_t most = isAlone ? 1 : together - memory_->length();

@@ -3,6 +3,7 @@
 #include "engine/inference/change_inputs.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/step_plan.h"
+#include "engine/models/weight_recipe.h"
 #include "engine/runtime/dense_result.h"
 
 #include <fmt/format.h>
@@ -21,12 +22,17 @@ int64_t LanguageModel::wholeRows(size_t tokens) const {
     return runsAnyLength_ ? (static_cast<int64_t>(tokens) + kRows - 1) / kRows * kRows : capacity_;
 }
 
+int64_t LanguageModel::sourceRows(const Input& input) const {
+    const auto& source = config().encoder;
+    return source && source->numbers() ? source->rowsOf(source->lastLayer()) : wholeRows(input.source().size());
+}
+
 std::unique_ptr<LanguageModel::Step> LanguageModel::makeWholeStep(std::set<std::string> probes, size_t tokens) {
-    const ModelGraph graph = wholeGraph(wholeRows(tokens), wholeRows(sides_.source.size()));
+    const ModelGraph graph = wholeGraph(wholeRows(tokens), sourceRows(sides_));
     std::erase_if(probes, [&](const std::string& name) { return !graph.graph->probes().contains(name); });
     auto step = std::make_unique<Step>();
     step->queries = wholeRows(tokens);
-    step->source = wholeRows(sides_.source.size());
+    step->source = sourceRows(sides_);
     std::map<std::string, Tensor> outputs;
     if (graph.logits) outputs.emplace("all_logits", graph.logits);
     if (graph.classes)
@@ -51,7 +57,7 @@ void writePositions(GpuExecutor& executor, const std::string& from, size_t token
     }
 }
 
-void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const {
+void LanguageModel::writeInput(GpuExecutor& executor, const Input& input) const {
     const std::vector<int>& tokens = input.tokens();
     if (executor.hasInput(decoder_names::kTokens)) { // outputs of an encoder do not read the target
         const std::span<int32_t> ids = executor.inputIntegers(decoder_names::kTokens);
@@ -65,7 +71,7 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
         for (size_t key = 0; key < positions.size(); ++key)
             positions[key] = key < prefix ? 0 : static_cast<int32_t>(key);
     }
-    if (config().hasEncoder()) writeSource(executor, input.source());
+    writeSource(executor, input);
     if (executor.hasInput(decoder_names::kTokenTypes)) {
         const auto types = executor.inputIntegers(decoder_names::kTokenTypes);
         std::ranges::fill(types, 0);
@@ -77,41 +83,52 @@ void LanguageModel::writeWhole(GpuExecutor& executor, const Input& input) const 
         std::ranges::copy(positionRows(config(), tokens), rows.begin());
     }
     writeTree(executor, 0, input.parents());
-    writeGates(executor);
-    writeChanges(executor, 0, config().hasEncoder() ? std::optional<size_t>() : tokens.size());
 }
 
-void LanguageModel::writeSource(GpuExecutor& executor, std::span<const int> tokens) const {
-    const std::string name = std::string(decoder_names::kSource) + decoder_names::kTokens;
-    if (executor.hasInput(name)) { // outputs of the decoder's first self-attention do not read the source
+std::optional<size_t> LanguageModel::changedRows(const Input& input) const {
+    return config().readsStream() ? std::optional<size_t>() : input.tokens().size();
+}
+
+void LanguageModel::writeSource(GpuExecutor& executor, const Input& input) const {
+    if (!config().readsStream()) return;
+    const StreamSpec& source = *config().encoder;
+    const std::string name = source.inputs + std::string(nameOf(source.axis));
+    const bool isRead = executor.hasInput(name); // outputs of the decoder's first self-attention do not read the source
+    if (const auto numbers = source.numbers()) {
+        if (!isRead) return;
+        const std::span<float> rows = executor.input(name);
+        return writeRows(input.patches(), *numbers, [&](const auto& fill) { fill(0, rows); });
+    }
+    if (isRead) {
         const std::span<int32_t> ids = executor.inputIntegers(name);
         std::ranges::fill(ids, 0);
-        std::ranges::copy(tokens, ids.begin());
+        std::ranges::copy(input.source(), ids.begin());
     }
-    writePositions(executor, decoder_names::kSource, tokens.size(), config().encoder->context);
+    writePositions(executor, source.inputs, input.source().size(), source.context);
 }
 
-ModelGraph LanguageModel::wholeGraph(int64_t rows, int64_t source, const WholeBuild& build) const {
+ModelGraph LanguageModel::wholeGraph(int64_t rows, int64_t source) const {
+    return graphOf(rows, source, {.changed = changedHooks()});
+}
+
+ModelGraph LanguageModel::graphOf(int64_t rows, int64_t source, const WholeBuild& build) const {
     if (rows > kMostWhole)
         throw Error({.what = fmt::format("this needs a run of the whole text at once, which takes at most {} tokens, "
                                          "and there are {}",
                                          groupDigits(kMostWhole), groupDigits(static_cast<size_t>(rows))),
                      .where = info_.name,
                      .hint = "shorten the text"});
-    std::set<std::string> changed = build.changed;
-    changed.merge(changedHooks());
     return buildModel(config(), {.queries = runsAnyLength_ ? rows : capacity_,
                                  .source = source,
                                  .isFormed = build.isFormed,
-                                 .changed = std::move(changed)});
+                                 .changed = build.changed});
 }
 
-ModelGraph LanguageModel::wholeGraph(const Input& input, const WholeBuild& build) const {
-    require(input);
+ModelGraph LanguageModel::graphOf(const Input& input, const WholeBuild& build) const {
     // The gradient of the fused kernel needs multiples of 4; a larger multiple lets similar lengths share kernels.
     const size_t tokens = input.tokens().size();
-    return wholeGraph(std::max(std::min(wholeRows(tokens), capacity_), static_cast<int64_t>(tokens)),
-                      wholeRows(input.source().size()), build);
+    return graphOf(std::max(std::min(wholeRows(tokens), capacity_), static_cast<int64_t>(tokens)), sourceRows(input),
+                   build);
 }
 
 size_t LanguageModel::predictedRow(const Input& input) const {
@@ -119,7 +136,7 @@ size_t LanguageModel::predictedRow(const Input& input) const {
     if (info_.classes > 0 && isEncoder(config())) return 0;
     if (config().classPadding) return readoutRow(config(), tokens);
     const std::optional<int> mask =
-        tokenizer() && config().readout == TextReadout::MaskedToken ? tokenizer()->maskId() : std::nullopt;
+        tokenizer() && config().readout() == TextReadout::MaskedToken ? tokenizer()->maskId() : std::nullopt;
     const auto chosen = static_cast<size_t>(predictAt_);
     if (mask && chosen < tokens.size() && tokens[chosen] == *mask) return chosen;
     for (size_t row = tokens.size(); mask && row-- > 0;)
@@ -133,8 +150,8 @@ std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<
     const Input input = typed(tokens);
     writeWhole(executor, input);
     if (!executor.run({}, isCancelled)) return {};
-    if (!config().labels.empty()) readClasses(executor, tokens);
-    if (!predictsTokens(config().readout)) return std::vector<float>();
+    if (!config().classReadout().labels.empty()) readClasses(executor, tokens);
+    if (!predictsTokens(config().readout())) return std::vector<float>();
     const Shape& shape = executor.plan().result("all_logits").type.shape;
     const auto row =
         executor.result("all_logits").subspan(predictedRow(input) * static_cast<size_t>(shape.rowStride()));
@@ -144,18 +161,18 @@ std::optional<std::vector<float>> LanguageModel::runWhole(Step& step, std::span<
 /// Keeps the row that a readout of a text reads, or the row of each token.
 void LanguageModel::readClasses(const GpuExecutor& executor, std::span<const int> tokens) {
     const auto stride = static_cast<size_t>(executor.plan().result("classes").type.shape.rowStride());
-    const bool isOne = readsOneRow(config().classReadout());
+    const bool isOne = readsOneRow(config().classReadout().kind);
     const size_t first = isOne ? readoutRow(config(), tokens) : 0, count = isOne ? 1 : tokens.size();
     classLogits_.clear();
     for (size_t row = first; row < first + count; ++row) {
-        const auto logits = executor.result("classes").subspan(row * stride, config().labels.size());
+        const auto logits = executor.result("classes").subspan(row * stride, config().classReadout().labels.size());
         classLogits_.insert(classLogits_.end(), logits.begin(), logits.end());
     }
 }
 
 LanguageModel::Step& LanguageModel::formedStep(size_t tokens) {
     auto& step = currentSteps().whole;
-    if (step && step->queries == wholeRows(tokens) && step->source == wholeRows(sides_.source.size())) return *step;
+    if (step && step->queries == wholeRows(tokens) && step->source == sourceRows(sides_)) return *step;
     std::set<std::string> probes;
     const std::set<std::string> changed = changedHooks();
     for (int site = 0; site < info_.siteCount() && options_.inspects; ++site) {

@@ -13,10 +13,11 @@ namespace attn {
 namespace {
 
 /// The final norm of rows of the stream, with its divisor held. @param x [N,C]
-template <class Config> Tensor heldNorm(const Config& config, Tensor x, const std::string& name = "ln_final") {
+Tensor heldNorm(const StreamSpec& config, Tensor x) {
     if (!config.finalNorm || config.norm == &kNoNormPart) return x;
     Graph& graph = *x.graph;
     const int64_t C = x.shape().columns();
+    const std::string name = config.named("ln_final");
     const bool centres = config.norm == &kLayerNormPart;
     if (centres) x = binary(x, reduce(x, Reduction::Mean, {1}), Binary::Subtract);
     const Tensor variance = affine(reduce(unary(x, Unary::Square), Reduction::Mean, {1}), 1, config.normEpsilon);
@@ -36,8 +37,9 @@ void requireLinear(const ModelSpec& config, bool isOneStream) {
 }
 
 Tensor readoutOfText(const ModelSpec& config, Tensor stream, Tensor row) {
-    const bool isOfClasses = config.readout == TextReadout::TextClass && !isEncoder(config); // an encoder has a pooler
-    if (config.residual->block->isPostNorm || (config.readout != TextReadout::NextToken && !isOfClasses))
+    const bool isOfClasses =
+        config.readout() == TextReadout::TextClass && !isEncoder(config); // an encoder has a pooler
+    if (config.residual->block->isPostNorm || (config.readout() != TextReadout::NextToken && !isOfClasses))
         throw Error({.what =
                          "this model's logits cannot be split into contributions: norms stand between its sublayers, "
                          "and its readout is not linear",
@@ -45,19 +47,22 @@ Tensor readoutOfText(const ModelSpec& config, Tensor stream, Tensor row) {
                      .hint = "use the logit lens or the input attributions"});
     requireLinear(config, stream.shape().columns() == config.modelWidth);
     Graph& graph = *stream.graph;
-    const Tensor rows = heldNorm(config, take(stream, row), config.hasEncoder() ? "decoder.ln_final" : "ln_final");
+    const Tensor rows = heldNorm(config, take(stream, row));
     if (isOfClasses)
-        return matmul(rows, graph.parameter("classifier.W", {std::ssize(config.labels), config.modelWidth}));
-    MatmulOptions out{.scale = config.readoutScale};
-    if (config.unembedBias) out.bias = graph.parameter("unembed.b_U", {config.tokens.vocabulary});
+        return matmul(rows,
+                      graph.parameter("classifier.W", {std::ssize(config.classReadout().labels), config.modelWidth}));
+    const ReadoutSpec& readout = config.tokenReadout();
+    MatmulOptions out{.scale = readout.scale};
+    if (readout.unembedBias) out.bias = graph.parameter("unembed.b_U", {config.tokens.vocabulary});
     return matmul(rows,
-                  graph.parameter(config.tiedEmbedding ? "embed.W_E" : "unembed.W_U",
+                  graph.parameter(readout.tiedEmbedding ? "embed.W_E" : "unembed.W_U",
                                   {config.tokens.vocabulary, config.modelWidth}),
                   out);
 }
 
 Tensor readoutOfPicture(const ModelSpec& config, Tensor stream) {
-    if (config.classes == 0)
+    const ReadoutSpec& readout = config.classReadout();
+    if (readout.classes == 0)
         throw Error({.what = "this model has no classifier",
                      .where = config.name,
                      .hint = "open a model with a classifier; this one only gives features and patterns"});
@@ -65,19 +70,19 @@ Tensor readoutOfPicture(const ModelSpec& config, Tensor stream) {
     Graph& graph = *stream.graph;
     const auto pooled = [&](Tensor rows) {
         const Tensor first = config.patches.clsToken ? slice(rows, 0, 0, 1) : Tensor();
-        if (config.pooling == PatchPooling::Cls) return first;
+        if (readout.pooling == PatchPooling::Cls) return first;
         const int64_t P = config.patches.prefix();
         const Tensor mean = reduce(slice(rows, 0, P, rows.shape()[0] - P), Reduction::Mean, {0});
-        return config.pooling == PatchPooling::Mean ? mean : concatenate(std::array{first, mean}, -1);
+        return readout.pooling == PatchPooling::Mean ? mean : concatenate(std::array{first, mean}, -1);
     };
     const auto head = [&](Tensor x, const std::string& name) {
-        return matmul(x, graph.parameter(name + ".W_H", {config.classes, x.shape().columns()}),
-                      {.bias = graph.parameter(name + ".b_H", {config.classes})});
+        return matmul(x, graph.parameter(name + ".W_H", {readout.classes, x.shape().columns()}),
+                      {.bias = graph.parameter(name + ".b_H", {readout.classes})});
     };
-    const Tensor rows = config.normAfterPooling ? stream : heldNorm(config, stream);
+    const Tensor rows = readout.normAfterPooling ? stream : heldNorm(config, stream);
     const Tensor read = pooled(rows);
-    const Tensor own = head(config.normAfterPooling ? heldNorm(config, read) : read, "head");
-    if (!config.distillationHead) return own;
+    const Tensor own = head(readout.normAfterPooling ? heldNorm(config, read) : read, "head");
+    if (!readout.distillationHead) return own;
     return affine(add(own, head(slice(rows, 0, 1, 1), "distillation_head")), 0.5, 0);
 }
 

@@ -49,7 +49,7 @@ namespace {
 /// What only models of text have.
 void describeText(ModelInfo& info, const ModelSource& source, int64_t capacity) {
     const ModelSpec& config = source.config();
-    info.readsSource = config.hasEncoder();
+    info.readsSource = config.source(AxisKind::Tokens) != nullptr;
     info.writtenPicture = config.picture;
     info.vocabulary = static_cast<int>(config.tokens.vocabulary);
     info.contextLength = static_cast<int>(capacity);
@@ -59,9 +59,9 @@ void describeText(ModelInfo& info, const ModelSource& source, int64_t capacity) 
                                             groupDigits(static_cast<size_t>(capacity)),
                                             groupDigits(static_cast<size_t>(config.context))));
     info.readsTrees = treeSpec(config) != nullptr;
-    if (!predictsTokens(config.readout) && readsOneRow(config.readout)) {
-        info.classes = static_cast<int>(config.labels.size());
-        info.labels = config.labels;
+    if (readsOneRow(config.readout())) {
+        info.labels = config.classReadout().labels;
+        info.classes = static_cast<int>(info.labels.size());
     }
     const Tokenizer* tokenizer = source.tokenizer();
     info.hasTokenizer = tokenizer != nullptr;
@@ -90,9 +90,10 @@ void describePictures(ModelInfo& info, const ModelSpec& config) {
     info.patch = static_cast<int>(patches.patch);
     info.channels = static_cast<int>(patches.channels);
     info.prefix = patches.prefixNames();
-    info.pooling = poolingOf(config.pooling);
-    info.classes = static_cast<int>(config.classes);
-    info.labels = config.labels;
+    const ReadoutSpec& readout = config.classReadout();
+    info.pooling = poolingOf(readout.pooling);
+    info.classes = static_cast<int>(readout.classes);
+    info.labels = readout.labels;
 }
 
 } // namespace
@@ -115,7 +116,7 @@ ModelInfo modelInfo(const ModelSource& source, int64_t capacity) {
     info.positions = positionsOf(config);
     for (int site = 0; site < info.siteCount(); ++site) info.attentions.push_back(siteAttention(config, site).spec);
     info.settings = settingsOf(source, capacity);
-    info.activation = config.activation;
+    info.activation = config.classReadout().activation;
     if (config.axis == AxisKind::Patches)
         describePictures(info, config);
     else

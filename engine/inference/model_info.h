@@ -87,8 +87,8 @@ struct ModelInfo {
     const Site& site(int index) const { return structure.sites.at(static_cast<size_t>(index)); }
     /// @throws Error naming the model and its heads if it has no such head
     void requireHead(int site, int head) const;
-    /// The axis of what the model reads.
-    AxisKind inputAxis() const { return structure.axes.empty() ? AxisKind::Tokens : structure.axes.front().kind; }
+    /// The axis of what the readouts read.
+    AxisKind inputAxis() const { return structure.axes.empty() ? AxisKind::Tokens : structure.axes.back().kind; }
     bool writesText() const { return predicts(Readout::Kind::NextToken); }
     bool predicts(Readout::Kind kind) const; ///< whether it has such a readout
     /// The number of tokens of a picture in the first layer.

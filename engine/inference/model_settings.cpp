@@ -133,9 +133,9 @@ nlohmann::json configOf(const ModelSource& source) {
 
 std::string readoutOf(const ModelSource& source) {
     const ModelSpec& config = source.config();
-    if (config.readout == TextReadout::None) return "none";
-    if (!predictsTokens(config.readout)) return fmt::format("{} classes", config.labels.size());
-    if (config.tiedEmbedding) return "the embedding";
+    if (config.readout() == TextReadout::None) return "none";
+    if (!predictsTokens(config.readout())) return fmt::format("{} classes", config.classReadout().labels.size());
+    if (config.tokenReadout().tiedEmbedding) return "the embedding";
     const std::string name = source.sourceName("unembed.W_U");
     return name.empty() ? "a table of its own" : printable(name);
 }
@@ -155,8 +155,11 @@ std::vector<ModelSetting> settingsOfText(const ModelSource& source, int64_t capa
     const nlohmann::json json = configOf(source);
     std::vector<ModelSetting> settings;
     const auto stacks = [&](const std::function<std::string(const StreamSpec&)>& of) {
-        return config.hasEncoder() ? fmt::format("encoder: {}; decoder: {}", of(*config.encoder), of(config))
-                                   : of(config);
+        std::vector<std::string> said;
+        for (const StreamSpec* stream : config.streams())
+            said.push_back(stream->stack == kOnlyStack ? of(*stream)
+                                                       : fmt::format("{}: {}", stream->stack, of(*stream)));
+        return fmt::format("{}", fmt::join(said, "; "));
     };
     settings.push_back({"Layers and heads",
                         askedOf(json, {"num_hidden_layers", "n_layer", "num_layers", "n_layers", "num_decoder_layers",
@@ -177,7 +180,8 @@ std::vector<ModelSetting> settingsOfText(const ModelSource& source, int64_t capa
          stacks(textPositionsOf)});
     settings.push_back({"Readout", askedOf(json, {"tie_word_embeddings"}), readoutOf(source)});
     std::string activation = stacks([](const StreamSpec& stack) { return feedForwardOf(stack.feedForward); });
-    if (config.headActivation) activation += fmt::format("; {} in the readout", activationName(*config.headActivation));
+    if (const auto& own = config.tokenReadout().headActivation)
+        activation += fmt::format("; {} in the readout", activationName(*own));
     settings.push_back({"Activation",
                         askedOf(json, {"hidden_act", "activation_function", "activation", "feed_forward_proj",
                                        "dense_act_fn", "is_gated_act", "ff_activation", "gated"}),

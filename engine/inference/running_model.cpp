@@ -260,6 +260,18 @@ CapturedHook RunningModel::valuesOf(const Input& input, const std::string& hook)
 std::vector<float> RunningModel::predictFrom(const Input& input, size_t) { return predict(input); }
 size_t RunningModel::predictedRow(const Input&) const { return 0; }
 
+ModelGraph RunningModel::wholeGraph(const Input& input, WholeBuild build) const {
+    require(input);
+    build.changed.merge(changedHooks());
+    return graphOf(input, build);
+}
+
+void RunningModel::writeWhole(GpuExecutor& executor, const Input& input) const {
+    writeInput(executor, input);
+    writeGates(executor);
+    writeChanges(executor, 0, changedRows(input));
+}
+
 std::vector<float> RunningModel::formedLogits(const Input& input) {
     const ModelGraph graph = wholeGraph(input, {.isFormed = true});
     const Tensor readout = graph.logits ? graph.logits : info_.classes > 0 ? graph.classes : Tensor();

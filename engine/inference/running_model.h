@@ -121,13 +121,14 @@ public:
     /// @throws Error saying why the model cannot run this input
     virtual void require(const Input& input) const = 0;
     /// A graph for one input with the current changes, to which analyses add outputs. Parameters are in the store.
-    virtual ModelGraph wholeGraph(const Input& input, const WholeBuild& build) const = 0;
+    /// @throws Error as require()
+    ModelGraph wholeGraph(const Input& input, WholeBuild build = {}) const;
     /// Compiles a graph, with the constants that it reads.
     std::unique_ptr<GpuExecutor> executorOf(const ModelGraph& graph, const std::map<std::string, Tensor>& outputs,
                                             const std::set<std::string>& probes = {},
                                             const GpuExecutorOptions& options = {});
     /// Writes an input, gates and other changes for a run of a graph from wholeGraph().
-    virtual void writeWhole(GpuExecutor& executor, const Input& input) const = 0;
+    void writeWhole(GpuExecutor& executor, const Input& input) const;
     /// The logits of the readout: of the token after the text, or of the classes of a whole text or a picture.
     /// @return empty if cancelled, or if the model answers with neither  @throws Error as require()
     virtual std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) = 0;
@@ -175,6 +176,13 @@ protected:
     /// Writes the changes of a run. @param first row of the stream that the run begins with
     /// @param count number of rows; none: all rows of each site
     void writeChanges(GpuExecutor& executor, size_t first, std::optional<size_t> count) const;
+
+    /// The graph of wholeGraph(). @param build also with the hooks of the current changes
+    virtual ModelGraph graphOf(const Input& input, const WholeBuild& build) const = 0;
+    /// Writes the rows of an input, and what belongs to them.
+    virtual void writeInput(GpuExecutor& executor, const Input& input) const = 0;
+    /// The number of rows of a whole run that changes reach, from the first one. None: all rows of each site.
+    virtual std::optional<size_t> changedRows(const Input&) const { return {}; }
 
     /// Called when the parameters are to become others: forgets what was computed with them.
     virtual void weightsChange() {}

@@ -114,8 +114,8 @@ StorageChoice storageChoice(const std::string& path) {
     const auto source = openModelSource(path);
     const ModelSpec& config = source->config();
     const bool writes = config.axis == AxisKind::Tokens && writesFromCache(config);
-    StorageChoice choice =
-        choiceOf(writes ? stepOf(config) : buildForListing(config), writes && config.readout == TextReadout::NextToken);
+    StorageChoice choice = choiceOf(writes ? stepOf(config) : buildForListing(config),
+                                    writes && config.readout() == TextReadout::NextToken);
     choice.path = path;
     choice.name = config.name;
     choice.dtype = source->dtype();

@@ -71,32 +71,23 @@ void VisionModel::require(const Input& input) const {
          .hint = "use the image size and patch size of the model"});
 }
 
-ModelGraph VisionModel::graphOf(const WholeBuild& build) const {
-    std::set<std::string> changed = build.changed;
-    changed.merge(changedHooks());
+ModelGraph VisionModel::graphOf(const Input&, const WholeBuild& build) const {
     return buildModel(config(), {.isFormed = build.isFormed,
                                  .needsGradients = build.needsGradients,
-                                 .changed = std::move(changed),
+                                 .changed = build.changed,
                                  .readsAllLayers = build.readsAllLayers});
 }
 
-ModelGraph VisionModel::wholeGraph(const Input& input, const WholeBuild& build) const {
-    require(input);
-    return graphOf(build);
-}
-
 std::unique_ptr<GpuExecutor> VisionModel::makeExecutor(const std::set<std::string>& probes) {
-    const ModelGraph encoder = graphOf({});
+    const ModelGraph encoder = graphOf({}, {.changed = changedHooks()});
     return executorOf(encoder, {{kResult, encoder.logits ? encoder.logits : encoder.pooled}}, probes);
 }
 
-void VisionModel::writeWhole(GpuExecutor& executor, const Input& input) const {
+void VisionModel::writeInput(GpuExecutor& executor, const Input& input) const {
     require(input);
     const std::span<float> patches = executor.input(vision_names::kPatches);
     writeRows(input.patches(), {config().patches.grid().area(), config().patches.patchValues()},
               [&](const auto& fill) { fill(0, patches); });
-    writeGates(executor);
-    writeChanges(executor, 0, {});
 }
 
 bool VisionModel::run(GpuExecutor& executor, const Input& picture, const Cancelled& isCancelled) {

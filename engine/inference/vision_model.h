@@ -29,8 +29,6 @@ public:
     void requireHead() const; ///< @throws Error if the model has no classifier
 
     void require(const Input& input) const override;
-    ModelGraph wholeGraph(const Input& input, const WholeBuild& build) const override;
-    void writeWhole(GpuExecutor& executor, const Input& input) const override;
     /// @throws Error also if the model has no classifier
     std::vector<float> predict(const Input& input, const Cancelled& isCancelled = {}) override;
     /// Tokens of layers that merge contain several patches.
@@ -64,8 +62,9 @@ private:
     Runs& runs() { return changedHooks().empty() ? plain_ : changed_; }
     std::unique_ptr<GpuExecutor> makeExecutor(const std::set<std::string>& probes);
     bool run(GpuExecutor& executor, const Input& picture, const Cancelled& isCancelled);
-    ModelGraph graphOf(const WholeBuild& build) const;
 
+    ModelGraph graphOf(const Input& input, const WholeBuild& build) const override;
+    void writeInput(GpuExecutor& executor, const Input& input) const override;
     void changesChanged(bool isOtherSet) override;
     /// The rows of a hook may be in the order of windows.
     int rowOf(const std::string& hook, int token) const override;

@@ -78,13 +78,13 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
         encoder.tokens.isOwn = decoder.tokens.isOwn = true;
         decoder.tokens.vocabulary = read.size("decoder_vocab_size", decoder.tokens.vocabulary);
     }
-    decoder.tiedEmbedding = kTie.inForce(read, names);
-    decoder.unembedBias = names.contains("final_logits_bias");
+    decoder.readouts.front().tiedEmbedding = kTie.inForce(read, names);
+    decoder.readouts.front().unembedBias = names.contains("final_logits_bias");
     if (read.has("forced_bos_token_id")) read.pass("force_bos_token_to_be_generated"); // its older form
     const int64_t usualStart = classTokensOf(isMarian ? "marian" : "bart").start.value_or(0);
     decoder.startToken = read.token("decoder_start_token_id", std::min(usualStart, decoder.tokens.vocabulary - 1),
                                     decoder.tokens.vocabulary); // a small Marian has its token for padding last
-    decoder.encoder = std::move(encoder);
+    decoder.readFrom(std::move(encoder));
     return decoder;
 }
 
@@ -213,7 +213,7 @@ ModelSpec describeTrained(const Architecture& a, int64_t vocabulary, int64_t con
     decoder.embeddingNorm = !isMarian;
     decoder.tokens.scale = isMarian ? std::sqrt(static_cast<double>(a.width)) : 1;
     decoder.residual = &kPostNormResidual;
-    decoder.unembedBias = true;
+    decoder.readouts.front().unembedBias = true;
     decoder.feedForward = feedForwardOf(a);
     return withEncoder(std::move(decoder), attention, attention, a.layers);
 }

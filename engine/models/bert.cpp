@@ -37,9 +37,8 @@ ModelSpec bertConfig(const ConfigReader& read, bool hasHead, bool isTied) {
     config.tokens.types = read.size("type_vocab_size", 2);
     config.embeddingNorm = true;
     config.residual = &kPostNormResidual;
-    config.readout = hasHead ? TextReadout::MaskedToken : TextReadout::None;
-    config.tiedEmbedding = isTied;
-    config.unembedBias = hasHead;
+    config.readouts.clear();
+    if (hasHead) config.readouts = {{.kind = TextReadout::MaskedToken, .tiedEmbedding = isTied, .unembedBias = true}};
     config.feedForward = {.width = read.size("intermediate_size"), .activation = read.activation("hidden_act", "gelu")};
     config.layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention);
     return config;
@@ -96,7 +95,7 @@ WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const
     if (layer >= 0)
         return {.source = nameIn(names, fmt::format("encoder.layer.{}.{}", layer, lookUp(bertBlockNames(), rest)))};
     if (rest.starts_with("classifier."))
-        return {.source = lookUp({{"classifier", classifierOf(config.classReadout())}}, rest)};
+        return {.source = lookUp({{"classifier", classifierOf(config.classReadout().kind)}}, rest)};
     const std::string name = nameIn(names, lookUp(kGlobal, rest));
     const char* const kOtherBias = "cls.predictions.decoder.bias"; // newer files may hold only this one
     return {.source = rest == "unembed.b_U" && !names.contains(name) && names.contains(kOtherBias) ? kOtherBias : name};
@@ -136,8 +135,7 @@ const TrainableFamily kTrainsBert{.id = "bert",
                                       config.tokens.types = 2;
                                       config.embeddingNorm = true;
                                       config.residual = &kPostNormResidual;
-                                      config.readout = TextReadout::MaskedToken;
-                                      config.unembedBias = true;
+                                      config.readouts = {{.kind = TextReadout::MaskedToken, .unembedBias = true}};
                                       config.feedForward = feedForwardOf(a);
                                       config.layers =
                                           std::vector(static_cast<size_t>(a.layers), attentionOfLayers(a, {}));

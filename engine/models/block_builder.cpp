@@ -49,7 +49,7 @@ Tensor BlockBuilder::norm(Tensor x, size_t layer, const std::string& weights, co
 Tensor BlockBuilder::finalNorm(Tensor x) {
     const size_t last = settings_.layers.empty() ? 0 : settings_.layers.size() - 1;
     if (!settings_.finalNorm || (named(last, Slot::Residual) && hooks(last, Slot::Residual).isPostNorm)) return x;
-    return norm(x, last, {}, settings_.stack == "blocks" ? "ln_final" : settings_.stack + ".ln_final");
+    return norm(x, last, {}, inStack(settings_.stack, "ln_final"));
 }
 
 Tensor BlockBuilder::spread(Tensor x) const {

@@ -13,9 +13,9 @@ namespace attn {
 
 /// Settings of the layers of a transformer that text and vision models share.
 struct BlockSettings {
-    int64_t modelWidth = 0;       ///< C
-    int64_t positions = 0;        ///< see AttentionSite::positions
-    std::string stack = "blocks"; ///< precedes the number of a block in names: see blockName()
+    int64_t modelWidth = 0;      ///< C
+    int64_t positions = 0;       ///< see AttentionSite::positions
+    std::string stack{"blocks"}; ///< see StreamSpec::stack
     /// The attention of each layer to another stream, after its self-attention; empty: none.
     std::span<const LayerAttention> cross{};
     bool sharesPositions = false; ///< the first layer's learned positions serve every layer, as in T5

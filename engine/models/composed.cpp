@@ -57,9 +57,9 @@ void readEncoder(const ConfigReader& read, const TensorNames& names, ModelSpec& 
     if (read.flag("post_norm", false)) decoder.residual = &kPostNormResidual;
     decoder.embeddingNorm = read.flag("embedding_norm", false);
     decoder.tokens.scale = read.number("embedding_scale", 1);
-    decoder.readoutScale = read.number("readout_scale", 1);
+    decoder.readouts.front().scale = read.number("readout_scale", 1);
     decoder.sharesPositions = read.flag("shares_positions", false);
-    decoder.unembedBias = names.contains("unembed.b_U");
+    decoder.readouts.front().unembedBias = names.contains("unembed.b_U");
     StreamSpec encoder = decoder.stream();
     encoder.positions = positionsIn(read, "encoder_positions");
     encoder.layers = layersIn(read, names, "encoder_attention", "encoder");
@@ -69,7 +69,7 @@ void readEncoder(const ConfigReader& read, const TensorNames& names, ModelSpec& 
         read.fail("cross_attention", fmt::format("lists {} layers, but attention lists {}",
                                                  decoder.crossAttention.size(), decoder.layers.size()));
     decoder.startToken = read.token("decoder_start_token_id", 0, decoder.tokens.vocabulary);
-    decoder.encoder = std::move(encoder);
+    decoder.readFrom(std::move(encoder));
     if (const auto problem = siteProblem(decoder)) read.fail("attention", "cannot be run: " + *problem, kWhere);
 }
 
@@ -82,7 +82,7 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     config.norm = isRms ? &kRmsNormPart : &kLayerNormPart;
     config.normEpsilon = read.number("norm_epsilon", 1e-5);
     config.positions = positionsIn(read, "positions");
-    config.tiedEmbedding = !names.contains("unembed.W_U");
+    config.readouts.front().tiedEmbedding = !names.contains("unembed.W_U");
     config.feedForward = {.width = read.flag("attention_only", false) ? 0 : read.size("feed_forward"),
                           .activation = read.activation("activation", "gelu_new"),
                           .gated = read.flag("gated", false),
@@ -96,8 +96,9 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
         config.tokens.types = read.size("type_vocab_size", 2);
         config.embeddingNorm = true;
         config.residual = &kPostNormResidual;
-        config.unembedBias = names.contains("mlm_head.W");
-        config.readout = config.unembedBias ? TextReadout::MaskedToken : TextReadout::None;
+        config.readouts.front().kind = TextReadout::MaskedToken;
+        config.readouts.front().unembedBias = true;
+        if (!names.contains("mlm_head.W")) config.readouts.clear();
     }
     config.layers = layersIn(read, names, "attention", "blocks");
     return config;
@@ -133,20 +134,19 @@ nlohmann::json describe(const ModelSpec& config) {
         if (of != Positions::None) json[field] = of == Positions::Learned ? "learned" : "sinusoidal";
     };
     positions("positions", config.positions);
-    if (config.hasEncoder()) {
-        const StreamSpec& encoder = *config.encoder;
+    if (const StreamSpec* encoder = config.source(AxisKind::Tokens)) {
         json.update({{"is_encoder_decoder", true},
-                     {"encoder_attention", textsOf(encoder.layers)},
+                     {"encoder_attention", textsOf(encoder->layers)},
                      {"cross_attention", textsOf(config.crossAttention)},
                      {"final_norm", config.finalNorm},
                      {"post_norm", config.residual == &kPostNormResidual},
                      {"embedding_norm", config.embeddingNorm},
                      {"embedding_scale", config.tokens.scale},
-                     {"readout_scale", config.readoutScale},
+                     {"readout_scale", config.tokenReadout().scale},
                      {"shares_positions", config.sharesPositions},
                      {"decoder_start_token_id", config.startToken},
                      {"pad_token_id", config.startToken}});
-        positions("encoder_positions", encoder.positions);
+        positions("encoder_positions", encoder->positions);
     }
     if (config.tokens.types > 0) {
         json["encoder"] = true;

@@ -59,11 +59,11 @@ void readStructure(const ConfigReader& read, ModelSpec& config) {
 ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     ModelSpec config = visionConfigOf(read);
     config.feedForward.width = read.size("intermediate_size", 4 * config.modelWidth);
-    if (names.contains("head.W_H")) config.classes = names.rowsOf("head.W_H");
+    if (names.contains("head.W_H")) config.readouts.front().classes = names.rowsOf("head.W_H");
     const std::string pooling = read.text("pooling", "cls"), positions = read.text("positions", "learned");
     if (pooling != "cls" && pooling != "mean")
         read.fail("pooling", fmt::format("is \"{}\"", pooling), "supported: cls, mean");
-    config.pooling = pooling == "mean" ? PatchPooling::Mean : PatchPooling::Cls;
+    config.readouts.front().pooling = pooling == "mean" ? PatchPooling::Mean : PatchPooling::Cls;
     config.patches.clsToken = pooling == "cls";
     if (positions != "learned" && positions != "sinusoidal" && positions != "none")
         read.fail("positions", fmt::format("is \"{}\"", positions), "supported: learned, sinusoidal, none");
@@ -96,7 +96,7 @@ WeightRecipe recipe(const ModelSpec&, const std::string& parameter, const Tensor
 nlohmann::json describe(const ModelSpec& config) {
     nlohmann::json json = visionConfigJson(config);
     json["model_type"] = "attention-lab-vit";
-    json["pooling"] = config.pooling == PatchPooling::Mean ? "mean" : "cls";
+    json["pooling"] = config.classReadout().pooling == PatchPooling::Mean ? "mean" : "cls";
     json["positions"] = config.positions == Positions::Sinusoidal ? "sinusoidal"
                         : config.positions == Positions::None     ? "none"
                                                                   : "learned";

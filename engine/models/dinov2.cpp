@@ -26,8 +26,8 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     config.feedForward.width = config.feedForward.gated ? (hidden * 2 / 3 + 7) / 8 * 8 : hidden;
     if (hidden < 1) read.fail("mlp_ratio", "leaves no room for a feed-forward layer");
     if (names.contains("classifier.weight")) {
-        config.classes = names.rowsOf("classifier.weight");
-        config.pooling = PatchPooling::ClsAndMean;
+        config.readouts.front().classes = names.rowsOf("classifier.weight");
+        config.readouts.front().pooling = PatchPooling::ClsAndMean;
     }
     return config;
 }

@@ -29,9 +29,9 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     config.positions = Positions::Learned; // files hold the table even where it is a sinusoid
     config.embeddingNorm = true;
     config.residual = &kPostNormResidual;
-    config.readout = hasHead ? TextReadout::MaskedToken : TextReadout::None;
-    config.tiedEmbedding = kTie.inForce(read, names);
-    config.unembedBias = hasHead;
+    const ReadoutSpec readout{
+        .kind = TextReadout::MaskedToken, .tiedEmbedding = kTie.inForce(read, names), .unembedBias = true};
+    config.readouts.assign(hasHead ? 1 : 0, readout);
     config.feedForward = {.width = read.size("hidden_dim"), .activation = read.activation("activation", "gelu")};
     config.layers = std::vector<LayerAttention>(static_cast<size_t>(layers), attention);
     return config;

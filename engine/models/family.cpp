@@ -52,7 +52,7 @@ bool TiedReadout::inForce(const ConfigReader& read, const TensorNames& names) co
 WeightRecipe recipeOf(const ModelFamily& family, const ModelSpec& config, const std::string& parameter,
                       const TensorNames& names) {
     WeightRecipe recipe = family.recipe(config, parameter, names);
-    if (parameter == "embed.W_E" && config.tiedEmbedding && !names.contains(recipe.source) &&
+    if (parameter == "embed.W_E" && config.tokenReadout().tiedEmbedding && !names.contains(recipe.source) &&
         names.contains(family.tie.stored))
         recipe.source = family.tie.stored;
     return recipe;

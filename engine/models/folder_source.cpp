@@ -87,12 +87,14 @@ private:
             sourceTokenizer_.reset();
             tokenizerProblem_ = error.what();
         }
-        if (config_.hasEncoder()) example_ = "translate English to German: The house is small.";
+        const bool readsSource = config_.source(AxisKind::Tokens) != nullptr;
+        if (readsSource) example_ = "translate English to German: The house is small.";
         example_ = reader().optionalText("example_prompt").value_or(example_);
-        if (config_.hasEncoder() && rules_.startToken) config_.startToken = *rules_.startToken;
+        if (readsSource && rules_.startToken) config_.startToken = *rules_.startToken;
     }
     void readTokenizers() {
-        if (auto pair = config_.hasEncoder() ? Tokenizer::ofTranslationFolder(weights_.folder()) : std::nullopt) {
+        if (auto pair =
+                config_.source(AxisKind::Tokens) ? Tokenizer::ofTranslationFolder(weights_.folder()) : std::nullopt) {
             sourceTokenizer_ = std::move(pair->source);
             tokenizer_ = std::move(pair->target);
         } else {
@@ -165,7 +167,7 @@ private:
 
     void noteReadout(const std::string& embedding) {
         const std::string stored(family_.tie.stored);
-        if (stored.empty() || !predictsTokens(config_.readout)) return;
+        if (stored.empty() || !predictsTokens(config_.readout())) return;
         const bool isStored = names_.contains(stored), isAsked = family_.tie.asked(reader());
         if (!isStored && !isAsked)
             warnings_.push_back(fmt::format("the configuration asks for a readout of its own (tie_word_embeddings is "
@@ -175,7 +177,7 @@ private:
             !isSameTable(weights_, stored, embedding))
             warnings_.push_back(fmt::format("{} differs from the embedding although the configuration ties them "
                                             "(tie_word_embeddings is true): predictions use {}",
-                                            stored, config_.tiedEmbedding ? "the embedding" : stored));
+                                            stored, config_.tokenReadout().tiedEmbedding ? "the embedding" : stored));
     }
 
     WeightSource weights_;

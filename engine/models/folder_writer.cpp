@@ -108,7 +108,7 @@ void keepGeneration(const std::string& configBefore, nlohmann::json& json) {
 
 /// A small file of the model before. The first token of what a decoder writes is that of the training.
 std::string smallFile(const std::string& name, const std::string& text, const ModelSpec& config) {
-    if (name != "generation_config.json" || !config.hasEncoder()) return text;
+    if (name != "generation_config.json" || !config.encoder) return text;
     nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
     constexpr const char* kStart = "decoder_start_token_id";
     if (!json.is_object() || !json.contains(kStart) || json.at(kStart) == config.startToken) return text;
@@ -118,7 +118,7 @@ std::string smallFile(const std::string& name, const std::string& text, const Mo
 
 /// As requireWritable(), for a model of pictures.
 void requireWritablePictures(const ModelSpec& config, const std::string& where) {
-    if (config.classes == 0)
+    if (config.classReadout().classes == 0)
         throw Error({.what = "has no classifier, which training on labelled pictures needs",
                      .where = where,
                      .hint = "choose a model that classifies pictures"});

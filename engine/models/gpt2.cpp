@@ -38,7 +38,7 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     config.norm = &kLayerNormPart;
     config.normEpsilon = read.number("layer_norm_epsilon", 1e-5);
     config.positions = Positions::Learned;
-    config.tiedEmbedding = kTie.inForce(read, names);
+    config.readouts.front().tiedEmbedding = kTie.inForce(read, names);
     config.feedForward = {.width = attentionOnly ? 0 : read.size("n_inner", 4 * width),
                           .activation = read.activation("activation_function", "gelu_new")};
     for (int64_t layer = 0; layer < layers; ++layer) {
@@ -89,7 +89,7 @@ nlohmann::json describe(const ModelSpec& config) {
             {"n_positions", config.context},
             {"activation_function", activationName(config.feedForward.activation)},
             {"layer_norm_epsilon", config.normEpsilon},
-            {"tie_word_embeddings", config.tiedEmbedding},
+            {"tie_word_embeddings", config.tokenReadout().tiedEmbedding},
             {"resid_pdrop", 0.0},
             {"embd_pdrop", 0.0},
             {"attn_pdrop", 0.0},

@@ -52,7 +52,7 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     config.norm = &kLayerNormPart;
     config.normEpsilon = read.number("layer_norm_epsilon", 1e-5);
     config.positions = Positions::Learned;
-    config.tiedEmbedding = kTie.inForce(read, names);
+    config.readouts.front().tiedEmbedding = kTie.inForce(read, names);
     config.feedForward = {.width = read.size("intermediate_size", 4 * width),
                           .activation = read.activation("activation_function", "gelu_new")};
     const int64_t window = read.size("window_size", 256);

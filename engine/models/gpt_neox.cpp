@@ -35,7 +35,7 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     config.norm = &kLayerNormPart;
     config.normEpsilon = read.number("layer_norm_eps", 1e-5);
     config.residual = read.flag("use_parallel_residual", true) ? &kParallelResidual : &kPreNormResidual;
-    config.tiedEmbedding = kTie.inForce(read, names);
+    config.readouts.front().tiedEmbedding = kTie.inForce(read, names);
     config.feedForward = {.width = read.size("intermediate_size", 4 * width),
                           .activation = read.activation("hidden_act", "gelu")};
     config.layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("num_hidden_layers")), attention);

@@ -6,6 +6,10 @@
 
 namespace attn {
 
+std::string inStack(std::string_view stack, std::string_view name) {
+    return stack == kOnlyStack ? std::string(name) : fmt::format("{}.{}", stack, name);
+}
+
 std::string blockName(int64_t layer, std::string_view stack) { return fmt::format("{}.{}", stack, layer); }
 
 std::string siteName(int64_t layer) { return inBlock(layer, "attn"); }

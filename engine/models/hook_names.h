@@ -11,6 +11,12 @@ namespace attn {
 // Only these functions join the parts.
 // @source Nanda and Bloom 2022, TransformerLens, for the names of hooks
 
+/// The stack of a model whose only stream needs no name.
+inline constexpr std::string_view kOnlyStack = "blocks";
+
+/// "ln_final", or "decoder.ln_final" of a stack with a name of its own.
+std::string inStack(std::string_view stack, std::string_view name);
+
 /// "blocks.3", or "decoder.3" in a model with an encoder and a decoder.
 std::string blockName(int64_t layer, std::string_view stack = "blocks");
 

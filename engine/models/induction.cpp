@@ -62,7 +62,7 @@ ModelSpec inductionConfig() {
     config.norm = &kNoNormPart;
     config.finalNorm = false;
     config.positions = Positions::Learned;
-    config.tiedEmbedding = false;
+    config.readouts.front().tiedEmbedding = false;
     config.feedForward = {.width = 0};
     config.layers = {spec, spec};
     return config;

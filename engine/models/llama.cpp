@@ -57,7 +57,7 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     config.context = read.size("max_position_embeddings", isMistral ? 131072 : isQwen2 ? 32768 : 2048);
     config.norm = &kRmsNormPart;
     config.normEpsilon = read.number("rms_norm_eps", 1e-6);
-    config.tiedEmbedding = kTie.inForce(read, names);
+    config.readouts.front().tiedEmbedding = kTie.inForce(read, names);
     config.feedForward = {.width = read.size("intermediate_size"),
                           .activation = read.activation("hidden_act", "silu"),
                           .gated = true,

@@ -6,6 +6,7 @@
 #include "engine/ops/ops.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace attn {
 namespace {
@@ -13,20 +14,24 @@ namespace {
 /// Rotary tables have at least this number of positions, if they can occur, so that runs of other lengths share them.
 constexpr int64_t kSharedPositions = 4096;
 
+std::unique_ptr<StreamBuilder> streamOf(const ModelSpec& model, const StreamSpec& stream, const ModelBuild& build,
+                                        std::shared_ptr<Graph> graph) {
+    return kStreams.at(static_cast<size_t>(stream.axis))(model, stream, build, std::move(graph));
+}
+
 } // namespace
 
 StreamBuilder::StreamBuilder(const ModelSpec& model, const StreamSpec& stream, const ModelBuild& build,
-                             std::shared_ptr<Graph> graph, std::string stack, std::vector<LayerAttention> layers)
-    : model_(model), config_(stream), build_(build), stack_(std::move(stack)),
-      layers_(std::move(layers)), result_{.graph = std::move(graph)}, graph_(*result_.graph),
-      blocks_(graph_, settings()) {
+                             std::shared_ptr<Graph> graph, std::vector<LayerAttention> layers)
+    : model_(model), config_(stream), build_(build), layers_(std::move(layers)), result_{.graph = std::move(graph)},
+      graph_(*result_.graph), blocks_(graph_, settings()) {
     makeEditable(graph_, build.changed);
 }
 
 BlockSettings StreamBuilder::settings() const {
     return {.modelWidth = config_.modelWidth,
             .positions = std::min(config_.context, std::max({build_.cacheCapacity, build_.queries, kSharedPositions})),
-            .stack = stack_,
+            .stack = config_.stack,
             .cross = config_.crossAttention,
             .sharesPositions = config_.sharesPositions,
             .norm = config_.norm,
@@ -36,7 +41,7 @@ BlockSettings StreamBuilder::settings() const {
             .feedForward = config_.feedForward,
             .layers = layers_,
             .dropout = build_.dropout,
-            .needsGradients = config_.axis == AxisKind::Patches ? build_.needsGradients : !hasCache()};
+            .needsGradients = config_.numbers() ? build_.needsGradients : !hasCache()};
 }
 
 Tensor StreamBuilder::learnedNorm(Tensor x, const std::string& name) const {
@@ -51,8 +56,49 @@ ModelGraph StreamBuilder::finished() {
     return std::move(result_);
 }
 
+AttentionSite StreamBuilder::crossKeys() {
+    if (!config_.readsStream()) return {};
+    const StreamSpec& source = *model_.encoder;
+    const int64_t sequences = build_.sequence > 0 ? build_.queries / build_.sequence : 1;
+    const ModelBuild build{.images = sequences,
+                           .queries = build_.source,
+                           .isFormed = build_.isFormed,
+                           .sequence = build_.sequence > 0 ? build_.source / sequences : 0,
+                           .dropout = build_.dropout,
+                           .needsGradients = !hasCache()};
+    const auto encoder = streamOf(model_, source, build, result_.graph);
+    if (hasCache()) {
+        const KeyPositions keys = encoder->keyPositions(build_.source);
+        return {.keyPosition = keys.positions,
+                .cacheCapacity = build_.sourceCapacity,
+                .heldKeys = build_.source,
+                .reach = keys.reach};
+    }
+    const Tensor rows = encoder->blocks_.finalNorm(encoder->rows());
+    const KeyPositions keys = encoder->keyPositions(rows.shape()[0]);
+    blocks_.dropouts = encoder->blocks_.dropouts;
+    blocks_.blocks = std::move(encoder->blocks_.blocks);
+    blocks_.partTensors = std::move(encoder->blocks_.partTensors);
+    return {.keyInput = rows, .keyPosition = keys.positions, .reach = keys.reach};
+}
+
+ModelGraph StreamBuilder::hold(int64_t capacity) {
+    AttentionSite cross = crossKeys();
+    cross.cacheCapacity = capacity;
+    for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
+        cross.prefix = blocks_.nameOf(layer) + ".cross_attn";
+        std::ranges::move(holdKeys(config_.crossAttention[layer], cross), std::back_inserter(result_.updates));
+    }
+    result_.partTensors = std::move(blocks_.partTensors);
+    return std::move(result_);
+}
+
 ModelGraph buildModel(const ModelSpec& config, const ModelBuild& build) {
-    return config.axis == AxisKind::Patches ? buildPatches(config, build) : buildTokens(config, build);
+    return streamOf(config, config.stream(), build, std::make_shared<Graph>())->build();
+}
+
+ModelGraph buildSource(const ModelSpec& config, const ModelBuild& build, int64_t capacity) {
+    return streamOf(config, config.stream(), build, std::make_shared<Graph>())->hold(capacity);
 }
 
 void makeEditable(Graph& graph, const std::set<std::string>& hooks) {
@@ -83,15 +129,22 @@ bool seesAllByDistance(const AttentionSpec& spec) {
 
 } // namespace
 
+const ReadoutSpec& ModelSpec::readoutOf(bool isOfTokens) const {
+    static const ReadoutSpec kNone{.kind = TextReadout::None};
+    const auto found =
+        std::ranges::find(readouts, isOfTokens, [](const ReadoutSpec& each) { return predictsTokens(each.kind); });
+    return found == readouts.end() ? kNone : *found;
+}
+
 bool runsAnyLength(const ModelSpec& config) {
-    if (config.hasEncoder()) return true;
+    if (config.readsStream()) return true;
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
         if (!bareRule(config, layer) && !seesAllByDistance(config.layers[layer].spec)) return false;
     return true;
 }
 
 bool isEncoder(const ModelSpec& config) {
-    if (config.hasEncoder()) return false;
+    if (config.readsStream()) return false;
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
         if (looksAhead(config.layers[layer].spec, config.context, static_cast<int>(layer))) return true;
     return false;
@@ -111,13 +164,13 @@ const AttentionSpec* treeSpec(const ModelSpec& config) {
         if (found && treeOfText(*found, {}) != treeOfText(layer.spec, {})) return nullptr;
         found = found ? found : &layer.spec;
     }
-    return config.hasEncoder() ? nullptr : found;
+    return config.readsStream() ? nullptr : found;
 }
 
 bool canHavePrefix(const ModelSpec& config) {
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
         if (const auto rule = bareRule(config, layer); !rule || !rule->causal || rule->window != 0) return false;
-    return !config.hasEncoder();
+    return !config.readsStream();
 }
 
 std::vector<int32_t> positionRows(const ModelSpec& config, std::span<const int> tokens) {
@@ -128,17 +181,17 @@ std::vector<int32_t> positionRows(const ModelSpec& config, std::span<const int> 
 }
 
 bool runsWhole(const ModelSpec& config) {
-    return isEncoder(config) || config.hasPrefix || !predictsTokens(config.readout);
+    return isEncoder(config) || config.hasPrefix || !predictsTokens(config.readout());
 }
 
 bool writesFromCache(const ModelSpec& config) {
-    return runsAnyLength(config) && !runsWhole(config) && !config.hasEncoder();
+    return runsAnyLength(config) && !runsWhole(config) && !config.readsStream();
 }
 
 std::string noCacheReason(const ModelSpec& config, int64_t context) {
     if (isEncoder(config)) return "in an encoder, every token changes those before it";
     if (config.hasPrefix) return "the tokens of a prompt see one another in both directions";
-    if (!predictsTokens(config.readout)) return "the model predicts no tokens";
+    if (!predictsTokens(config.readout())) return "the model predicts no tokens";
     for (size_t layer = 0; layer < config.layers.size(); ++layer)
         if (const auto how = stepExecution(config.layers[layer].spec, context, config.layers[layer].headWidth,
                                            static_cast<int>(layer));
@@ -149,16 +202,17 @@ std::string noCacheReason(const ModelSpec& config, int64_t context) {
 
 const LayerAttention& siteAttention(const ModelSpec& config, int site) {
     auto at = static_cast<size_t>(site);
-    if (!config.hasEncoder()) return config.layers.at(at);
-    const std::vector<LayerAttention>& source = config.encoder->layers;
-    if (at < source.size()) return source[at];
-    at -= source.size();
+    if (config.encoder) {
+        if (at < config.encoder->layers.size()) return config.encoder->layers[at];
+        at -= config.encoder->layers.size();
+    }
+    if (!config.readsStream()) return config.layers.at(at);
     return (at % 2 == 0 ? config.layers : config.crossAttention).at(at / 2);
 }
 
 ModelGraph buildForListing(const ModelSpec& config) {
-    if (config.axis == AxisKind::Patches) return buildModel(config);
-    if (config.hasEncoder()) return buildModel(config, {.queries = 1, .source = 1});
+    if (config.numbers()) return buildModel(config); // its rows are given
+    if (config.readsStream()) return buildModel(config, {.queries = 1, .source = 1});
     // Some parts learn a number for every pair of positions of the context.
     ModelGraph graph = buildModel(config, !runsAnyLength(config) ? ModelBuild{.queries = config.context}
                                           : runsWhole(config)    ? ModelBuild{.queries = 1}

@@ -17,7 +17,8 @@ struct ModelBuild {
     int64_t queries = 1;        ///< T: largest number of tokens per step
     int64_t cacheCapacity = 0;  ///< S; 0: no cache, tokens see only tokens of the same step
     int64_t sourceCapacity = 0; ///< keys in the cache of the source, for a model with an encoder
-    int64_t source = 0;         ///< S: largest number of tokens of the source, or of all sequences' sources
+    /// S: largest number of tokens of the source, or of all sequences' sources; patches have their own.
+    int64_t source = 0;
     int64_t keys = 0;           ///< see AttentionSite::keys
     bool isFormed = false;      ///< see AttentionSite::isFormed
     /// Rows per sequence, a multiple of 8, for several sequences without a cache. 1 with a cache: each row of a step
@@ -53,8 +54,6 @@ inline constexpr const char* kQueryStream = "query_stream";
 inline constexpr const char* kWholeTokens = "whole_tokens";
 /// The blocks of the stream that reads each segment alone: "segment_stream.3".
 inline constexpr const char* kSegmentStream = "segment_stream";
-/// The inputs of the encoder that a decoder reads have this prefix: "source.tokens".
-inline constexpr const char* kSource = "source.";
 inline constexpr const char* kCachePositions = "cache_positions"; ///< State I32 [S]
 /// Inputs F32 with the shape of an edited hook x, which becomes kept * x + added.
 inline std::string kept(const std::string& hook) { return hook + ".kept"; }
@@ -66,13 +65,13 @@ inline bool isComputed(std::string_view name) { return name.find('#') != name.np
 /// The nodes of a graph's parameters that a model's files hold.
 std::vector<const Node*> storedParameters(const Graph& graph);
 
-/// Builds the graph of a model. Of pictures: see buildPatches(). Of texts, probes: hook_embed, hook_pos_embed,
+/// Builds the graph of a model. Of pictures: see patchStream. Of texts, probes: hook_embed, hook_pos_embed,
 /// hook_token_type_embed, those of BlockBuilder, logits [T,V]. Parameters: embed.W_E, pos_embed.W_pos,
 /// token_type_embed.W_token_type, embed.ln.{w,b}, those of BlockBuilder, mlm_head.{W,b,ln.w,ln.b} for masked tokens,
 /// unembed.{W_U,b_U}, for classes pooler.{W,b} and classifier.{W,b}, for a query stream mask_embed.W_mask [1,C]; linear
 /// weights are [out, in]. In a model with an encoder, the names of all but embed.W_E, logits and unembed begin with
 /// "encoder." or "decoder.".
-/// @throws Error if streams of patches do not fit together, as buildPatches()
+/// @throws Error if streams of patches do not fit together, as patchStream
 ModelGraph buildModel(const ModelSpec& config, const ModelBuild& build = {});
 
 /// Builds the graph of the encoder that a decoder reads, which computes the keys and values of every cross-attention

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "engine/attention/mask/segments.h"
+#include "engine/core/shape.h"
 #include "engine/io/image.h"
 #include "engine/models/block_builder.h"
 #include "engine/models/class_activation.h"
+#include "engine/models/hook_names.h"
 #include "engine/models/structure.h"
 #include "engine/models/text_readout.h"
 #include "engine/models/written_picture.h"
@@ -88,6 +90,10 @@ struct PatchEmbedding {
 
 /// Rows of one width along an axis: how they begin, and the layers that they pass through.
 struct StreamSpec {
+    /// Begins the names of its blocks, parameters and hooks: see inStack(). "encoder" and "decoder" if one reads the
+    /// other.
+    std::string stack{kOnlyStack};
+    std::string inputs{};             ///< begins the names of its inputs: "source." if another stream reads it
     AxisKind axis = AxisKind::Tokens; ///< which of the two embeddings counts
     TokenEmbedding tokens{};
     PatchEmbedding patches{};
@@ -101,12 +107,22 @@ struct StreamSpec {
     bool finalNorm = true;
     FeedForwardSpec feedForward{}; ///< settings of the first layer; each merge doubles the width
     std::vector<LayerAttention> layers{};
-    std::vector<LayerAttention> crossAttention{}; ///< one for each layer, to the encoder's rows; empty: none
+    std::vector<LayerAttention> crossAttention{}; ///< one for each layer, to the rows of another stream; empty: none
     bool sharesPositions = false;                 ///< see BlockSettings::sharesPositions
     bool operator==(const StreamSpec&) const = default;
 
+    bool readsStream() const { return !crossAttention.empty(); } ///< whether its layers attend to another stream
+    bool isSource() const { return !inputs.empty(); }            ///< whether another stream reads it
+    std::string named(std::string_view name) const { return inStack(stack, name); }
     int64_t lastLayer() const { return static_cast<int64_t>(layers.size()) - 1; }
     int64_t widthOf(int64_t layer) const { return modelWidth << patches.mergesUpTo(layer); } ///< C of one layer
+    /// The number of rows of one layer; of tokens, the largest one.
+    int64_t rowsOf(int64_t layer) const { return axis == AxisKind::Patches ? patches.tokensOf(layer) : context; }
+    /// The numbers that its input consists of: [rows, numbers of a row]. None if it reads ids of tokens.
+    std::optional<Shape> numbers() const {
+        if (axis == AxisKind::Patches) return Shape{patches.grid().area(), patches.patchValues()};
+        return {};
+    }
 };
 
 /// The tokens of the last layer that the classifier of a picture reads.
@@ -116,27 +132,41 @@ enum class PatchPooling : uint8_t {
     ClsAndMean ///< both, concatenated, as for DINOv2
 };
 
+/// One thing that a model says at the rows of its last stream. Only the members for its kind count.
+struct ReadoutSpec {
+    TextReadout kind = TextReadout::NextToken;
+
+    // Of tokens.
+    bool tiedEmbedding = true; ///< the unembedding is the embedding
+    bool unembedBias = false;
+    double scale = 1;          ///< factor of the rows that the unembedding reads
+    bool hasMaskedHead = true; ///< a masked token's row passes a layer of its own before the unembedding, as in BERT
+    std::optional<Activation> headActivation{}; ///< of that layer; empty: that of the feed-forward layers
+
+    // Of classes.
+    std::vector<std::string> labels{}; ///< names, in the order of the logits; of pictures: empty if the files have none
+    ClassActivation activation = ClassActivation::Softmax;
+
+    // Of classes of a picture.
+    int64_t classes = 0; ///< 0: no classifier, only its input
+    PatchPooling pooling = PatchPooling::Cls;
+    bool normAfterPooling = false; ///< the final norm is applied to the pooled token
+    bool distillationHead = false; ///< a second classifier on the distillation token; the logits are the mean
+    bool operator==(const ReadoutSpec&) const = default;
+};
+
 /// The description of a model: its streams, and the readouts of the last of them, which is the model itself. Families
 /// differ only in these values and in the names of tensors in their files.
 struct ModelSpec : StreamSpec {
     std::string name{};
     std::string family{};
-    std::optional<StreamSpec> encoder{}; ///< the stream that crossAttention reads
+    std::optional<StreamSpec> encoder{}; ///< the stream that crossAttention reads: see readFrom()
 
-    // What it says.
-    /// The names of the classes of a readout, in the order of its logits; of pictures: empty if the files have none. A
-    /// model that fills in masked tokens and has labels has both readouts: it also tells whether the second of two
-    /// texts follows the first.
-    std::vector<std::string> labels{};
-    ClassActivation activation = ClassActivation::Softmax; ///< of the classes
+    /// What it says. That of tokens is first. A model that fills in masked tokens may also tell whether the second of
+    /// two texts follows the first.
+    std::vector<ReadoutSpec> readouts{ReadoutSpec()};
 
-    // What it says of texts.
-    TextReadout readout = TextReadout::NextToken;
-    bool hasMaskedHead = true; ///< a masked token's row passes a layer of its own before the unembedding, as in BERT
-    std::optional<Activation> headActivation{}; ///< of that layer; empty: that of the feed-forward layers
-    bool tiedEmbedding = true;                  ///< the unembedding is the embedding
-    bool unembedBias = false;
-    double readoutScale = 1; ///< factor of the rows that the unembedding reads
+    // Of texts.
     /// The token that a decoder's readout of a whole text passes over at the end, see readoutRow(). None: no token.
     std::optional<int64_t> classPadding{};
     int64_t startToken = 0; ///< the token that begins the target of a model with an encoder
@@ -151,20 +181,28 @@ struct ModelSpec : StreamSpec {
     /// The pictures that the text is, of a model that writes pictures. It changes no graph.
     std::optional<WrittenPicture> picture{};
 
-    // What it says of pictures.
-    int64_t classes = 0; ///< 0: no classifier
-    PatchPooling pooling = PatchPooling::Cls;
-    bool normAfterPooling = false; ///< the final norm is applied to the pooled token
-    bool distillationHead = false; ///< a second classifier on the distillation token; the logits are the mean
     /// Settings of the folder that the computation does not follow, in sentences for the person.
     std::vector<std::string> remarks{};
     bool operator==(const ModelSpec&) const = default;
 
-    bool hasEncoder() const { return encoder.has_value(); }
     const StreamSpec& stream() const { return *this; } ///< the stream that the readouts read
-    /// The readout that the labels belong to.
-    TextReadout classReadout() const { return predictsTokens(readout) ? TextReadout::NextSentence : readout; }
-    int64_t pooledWidth() const { return (pooling == PatchPooling::ClsAndMean ? 2 : 1) * widthOf(lastLayer()); }
+    /// All streams, in order of execution: the one that another reads comes before it.
+    std::vector<const StreamSpec*> streams() const;
+    /// The stream that is read beside that of the readouts, if its rows lie along such an axis. Null: there is none.
+    const StreamSpec* source(AxisKind kind) const { return encoder && encoder->axis == kind ? &*encoder : nullptr; }
+    /// Lets crossAttention read a stream, and names both.
+    void readFrom(StreamSpec source);
+    /// The kind of its first readout. None: it says nothing.
+    TextReadout readout() const { return readouts.empty() ? TextReadout::None : readouts.front().kind; }
+    /// The readout of tokens, or of classes: one of the kind None if there is none.
+    const ReadoutSpec& tokenReadout() const { return readoutOf(true); }
+    const ReadoutSpec& classReadout() const { return readoutOf(false); }
+    int64_t pooledWidth() const {
+        return (classReadout().pooling == PatchPooling::ClsAndMean ? 2 : 1) * widthOf(lastLayer());
+    }
+
+private:
+    const ReadoutSpec& readoutOf(bool isOfTokens) const;
 };
 
 /// A model of pictures with the usual settings of a ViT, and no layers.
@@ -173,7 +211,7 @@ inline ModelSpec pictureSpec() {
     spec.axis = AxisKind::Patches;
     spec.positions = Positions::Learned;
     spec.normEpsilon = 1e-6;
-    spec.readout = TextReadout::None;
+    spec.readouts = {{.kind = TextReadout::PictureClass}};
     return spec;
 }
 

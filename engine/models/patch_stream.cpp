@@ -18,17 +18,16 @@
 namespace attn {
 namespace {
 
-void checkDescription(const ModelSpec& config) {
+/// @param name of the model
+void checkDescription(const StreamSpec& config, const std::string& name) {
     const auto refuse = [&](const std::string& what, const std::string& hint) {
-        throw Error({.what = what, .where = config.name, .hint = hint});
+        throw Error({.what = what, .where = name, .hint = hint});
     };
     const auto [height, width] = config.patches.image;
     if (height < 1 || width < 1 || height % config.patches.patch != 0 || width % config.patches.patch != 0)
         refuse(fmt::format("a picture of {} x {} pixels cannot be cut into patches of {} x {}", width, height,
                            config.patches.patch, config.patches.patch),
                fmt::format("choose sides that are multiples of {}", config.patches.patch));
-    if (config.pooling != PatchPooling::Mean && !config.patches.clsToken)
-        refuse("the classifier reads a CLS token, but the model has none", "use the mean of the patches instead");
     if (config.patches.prefix() > 0 && !(config.patches.merges.empty() && config.patches.windows.empty()))
         refuse("windows and merges need a model without a CLS token and registers",
                "use the mean of the patches instead of CLS");
@@ -53,52 +52,68 @@ void checkDescription(const ModelSpec& config) {
                "choose another width or learned positions");
 }
 
-class PatchBuilder : StreamBuilder {
+class PatchBuilder : public StreamBuilder {
 public:
-    PatchBuilder(const ModelSpec& model, const ModelBuild& build)
-        : StreamBuilder(model, model.stream(), build, std::make_shared<Graph>(), "blocks", layersOf(model)) {}
+    PatchBuilder(const ModelSpec& model, const StreamSpec& stream, const ModelBuild& build,
+                 std::shared_ptr<Graph> graph)
+        : StreamBuilder(model, stream, build, std::move(graph), layersOf(stream, model.name)) {}
 
-    ModelGraph build() {
-        Tensor x = graph_.probe(embedded(), "hook_embed", "TC");
-        if (config_.positions != Positions::None) {
-            const Tensor positions = positionRows();
-            graph_.probe(affine(positions, 1, 0), "hook_pos_embed", "TC"); // a parameter cannot be a result itself
-            x = perRow(binary(perImage(x), positions, Binary::Add));       // [B,T,C] + [T,C]
-        }
-        x = blocks_.spread(blocks_.dropped(x));
-        // Without a causal mask, positions matter only for padding, which lies after all tokens.
-        Tensor positions =
-            isPadded() ? graph_.input(vision_names::kPadding, {.shape = {build_.images * rows_}, .dtype = DType::I32})
-                       : fill(graph_, {build_.images * rows_}, 0, DType::I32);
-        if (build_.readsAllLayers) addStage(x, -1);
-        for (int64_t layer = 0; layer <= config_.lastLayer(); ++layer) {
-            if (std::ranges::count(config_.patches.merges, layer) > 0) x = merged(x, layer);
-            const auto pool = std::ranges::find(config_.patches.pools, layer, &TokenPool::layer);
-            if (pool != config_.patches.pools.end()) x = pooledTokens(x, *pool);
-            if (pool != config_.patches.pools.end() || std::ranges::count(config_.patches.merges, layer) > 0)
-                positions = paddingOf(layer); // this layer has fewer tokens
-            const std::optional<RowGroups> groups = windowsOf(layer);
-            x = blocks_.block(static_cast<size_t>(layer), x,
-                              {.queryPosition = positions,
-                               .keyPosition = positions,
-                               .isPadded = isPadded(),
-                               .sequence = build_.images == 1 ? 0 : rows_,
-                               .groups = groups ? &*groups : nullptr,
-                               .isFormed = build_.isFormed});
-            if (build_.readsAllLayers) addStage(x, layer);
-        }
+    ModelGraph build() override {
+        if (model_.classReadout().pooling != PatchPooling::Mean && !config_.patches.clsToken)
+            throw Error({.what = "the classifier reads a CLS token, but the model has none",
+                         .where = model_.name,
+                         .hint = "use the mean of the patches instead"});
         const Reading read =
-            readBy(x, [&](Tensor of, const char* name, const char* axes) { return graph_.probe(of, name, axes); });
+            readBy(rows(), [&](Tensor of, const char* name, const char* axes) { return graph_.probe(of, name, axes); });
         result_.pooled = read.pooled;
         result_.logits = read.logits;
         return finished();
     }
 
 private:
+    KeyPositions keyPositions(int64_t rows) override {
+        if (!isPadded()) return {fill(graph_, {rows}, 0, DType::I32)};
+        constexpr int64_t kReach = int64_t{1} << 20; // farther than any query
+        return {toInteger(affine(toReal(positions_), static_cast<double>(-kReach), 0)), kReach};
+    }
+
+    Tensor rows() override {
+        Tensor x = graph_.probe(embedded(), config_.named("hook_embed"), "TC");
+        if (config_.positions != Positions::None) {
+            const Tensor positions = positionRows();
+            graph_.probe(affine(positions, 1, 0), config_.named("hook_pos_embed"),
+                         "TC");                                      // a parameter cannot be a result itself
+            x = perRow(binary(perImage(x), positions, Binary::Add)); // [B,T,C] + [T,C]
+        }
+        x = blocks_.spread(blocks_.dropped(x));
+        // Without a causal mask, positions matter only for padding, which lies after all tokens.
+        positions_ = isPadded() ? graph_.input(config_.inputs + vision_names::kPadding,
+                                               {.shape = {build_.images * rows_}, .dtype = DType::I32})
+                                : fill(graph_, {build_.images * rows_}, 0, DType::I32);
+        if (build_.readsAllLayers) addStage(x, -1);
+        for (int64_t layer = 0; layer <= config_.lastLayer(); ++layer) {
+            if (std::ranges::count(config_.patches.merges, layer) > 0) x = merged(x, layer);
+            const auto pool = std::ranges::find(config_.patches.pools, layer, &TokenPool::layer);
+            if (pool != config_.patches.pools.end()) x = pooledTokens(x, *pool);
+            if (pool != config_.patches.pools.end() || std::ranges::count(config_.patches.merges, layer) > 0)
+                positions_ = paddingOf(layer); // this layer has fewer tokens
+            const std::optional<RowGroups> groups = windowsOf(layer);
+            x = blocks_.block(static_cast<size_t>(layer), x,
+                              {.queryPosition = positions_,
+                               .keyPosition = positions_,
+                               .isPadded = isPadded(),
+                               .sequence = build_.images == 1 ? 0 : rows_,
+                               .groups = groups ? &*groups : nullptr,
+                               .isFormed = build_.isFormed});
+            if (build_.readsAllLayers) addStage(x, layer);
+        }
+        return blocks_.gather(x);
+    }
+
     bool isPadded() const { return rows_ != tokens_; }
 
-    static std::vector<LayerAttention> layersOf(const ModelSpec& config) {
-        checkDescription(config);
+    static std::vector<LayerAttention> layersOf(const StreamSpec& config, const std::string& name) {
+        checkDescription(config, name);
         std::vector<LayerAttention> layers = config.layers;
         for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
             LayerAttention& attention = layers[static_cast<size_t>(layer)];
@@ -135,12 +150,12 @@ private:
         }
         x = permute(reshape(x, {B * grid.height, 2, grid.width, 2, C}), {0, 2, 3, 1, 4}); // row within column
         x = reshape(x, {B * grid.area(), 4 * C});
-        const std::string name = fmt::format("merge.{}", layer);
+        const std::string name = config_.named(fmt::format("merge.{}", layer));
         x = learnedNorm(x, name + ".ln");
         x = matmul(x, graph_.parameter(name + ".W", {2 * C, 4 * C}), {});
         blocks_.widen();
         tokens_ = rows_ = grid.area();
-        return graph_.probe(x, inBlock(layer, "hook_merged"), "TC");
+        return graph_.probe(x, blocks_.nameOf(static_cast<size_t>(layer)) + ".hook_merged", "TC");
     }
 
     /// Replaces the tokens after the prefix by the means of clusters. @return [B * T, C] with fewer tokens
@@ -169,10 +184,11 @@ private:
             nearest = reshape(argmax(closeness), {B, N});
             if (round + 1 < kRounds) centres = meansOf(still);
         }
-        graph_.probe(affine(toReal(nearest), 1, 0), inBlock(pool.layer, "hook_pooled_into"), "BN");
+        graph_.probe(affine(toReal(nearest), 1, 0),
+                     blocks_.nameOf(static_cast<size_t>(pool.layer)) + ".hook_pooled_into", "BN");
         const Tensor means = meansOf(tokens);
         tokens_ = P + K;
-        rows_ = paddedTokens(model_, build_.images, pool.layer);
+        rows_ = paddedTokens(config_, build_.images, pool.layer);
         const Tensor kept = P == 0 ? means : concatenate(std::array{slice(all, 1, 0, P), means}, 1);
         return perRow(isPadded() ? pad(kept, 1, 0, rows_ - tokens_) : kept);
     }
@@ -221,14 +237,14 @@ private:
     /// Embeds patches by a linear map and puts the prefix tokens before them. @return [B * T, C]
     Tensor embedded() {
         const int64_t C = config_.modelWidth, N = config_.patches.grid().area();
-        const Tensor patches =
-            graph_.input(vision_names::kPatches, {.shape = {build_.images * N, config_.patches.patchValues()}});
-        const Tensor weight = graph_.parameter("embed.W_E", {C, config_.patches.patchValues()});
-        Tensor words = matmul(patches, weight, {.bias = graph_.parameter("embed.b_E", {C})});
-        if (config_.embeddingNorm) words = learnedNorm(words, "embed.ln");
+        const Tensor patches = graph_.input(config_.inputs + vision_names::kPatches,
+                                            {.shape = {build_.images * N, config_.patches.patchValues()}});
+        const Tensor weight = graph_.parameter(config_.named("embed.W_E"), {C, config_.patches.patchValues()});
+        Tensor words = matmul(patches, weight, {.bias = graph_.parameter(config_.named("embed.b_E"), {C})});
+        if (config_.embeddingNorm) words = learnedNorm(words, config_.named("embed.ln"));
         std::vector<Tensor> parts;
         const auto learn = [&](const char* name, int64_t count) {
-            parts.push_back(broadcast(graph_.parameter(name, {count, C}), {build_.images, count, C}));
+            parts.push_back(broadcast(graph_.parameter(config_.named(name), {count, C}), {build_.images, count, C}));
         };
         if (config_.patches.clsToken) learn("embed.cls", 1);
         if (config_.patches.distillationToken) learn("embed.distillation", 1);
@@ -253,7 +269,7 @@ private:
                 {vision_names::kSinusoids, {N, C}, [grid, C] { return sinusoidalGrid(grid, C); }});
             table = graph_.parameter(vision_names::kSinusoids, {N, C});
         } else {
-            table = graph_.parameter(vision_names::kPositions, {config_.patches.positionRows(), C});
+            table = graph_.parameter(config_.named(vision_names::kPositions), {config_.patches.positionRows(), C});
         }
         const int64_t before = table.shape()[0] - N, without = config_.patches.prefix() - before;
         if (without == 0) return table;
@@ -266,19 +282,20 @@ private:
         return reshape(slice(x, 1, token, 1), {build_.images, x.shape()[2]});
     }
     Tensor pooledOf(Tensor x) const { // [B,T,C] -> [B, pooledWidth]
-        if (model_.pooling == PatchPooling::Cls) return tokenOf(x, 0);
+        if (model_.classReadout().pooling == PatchPooling::Cls) return tokenOf(x, 0);
         const Tensor patches = slice(x, 1, config_.patches.prefix(), tokens_ - config_.patches.prefix());
         const Tensor mean = reshape(reduce(patches, Reduction::Mean, {1}), {build_.images, x.shape()[2]});
-        return model_.pooling == PatchPooling::Mean ? mean : concatenate(std::array{tokenOf(x, 0), mean}, -1);
+        return model_.classReadout().pooling == PatchPooling::Mean ? mean
+                                                                   : concatenate(std::array{tokenOf(x, 0), mean}, -1);
     }
 
     Tensor head(Tensor x, const std::string& name) {
-        const Tensor weight = graph_.parameter(name + ".W_H", {model_.classes, x.shape().columns()});
-        return matmul(x, weight, {.bias = graph_.parameter(name + ".b_H", {model_.classes})});
+        const Tensor weight = graph_.parameter(name + ".W_H", {model_.classReadout().classes, x.shape().columns()});
+        return matmul(x, weight, {.bias = graph_.parameter(name + ".b_H", {model_.classReadout().classes})});
     }
     Tensor logits(Tensor pooled, Tensor distilled) { // `distilled` is the pooled distillation token
         const Tensor own = head(pooled, "head");
-        if (!model_.distillationHead) return own;
+        if (!model_.classReadout().distillationHead) return own;
         return scale(add(own, head(distilled, "distillation_head")), 0.5);
     }
 
@@ -289,34 +306,36 @@ private:
     template <class Named> Reading readBy(Tensor x, const Named& named) {
         x = blocks_.gather(x);
         const Tensor normalized =
-            named(model_.normAfterPooling ? x : blocks_.finalNorm(x), vision_names::kNormalized, "TC");
+            named(model_.classReadout().normAfterPooling ? x : blocks_.finalNorm(x), vision_names::kNormalized, "TC");
         Tensor pooled = pooledOf(perImage(normalized));
-        pooled = named(model_.normAfterPooling ? blocks_.finalNorm(pooled) : pooled, "hook_pooled", "BC");
-        if (model_.classes == 0) return {pooled, {}};
-        const Tensor distilled = model_.distillationHead ? tokenOf(perImage(normalized), 1) : Tensor();
+        pooled =
+            named(model_.classReadout().normAfterPooling ? blocks_.finalNorm(pooled) : pooled, "hook_pooled", "BC");
+        if (model_.classReadout().classes == 0) return {pooled, {}};
+        const Tensor distilled = model_.classReadout().distillationHead ? tokenOf(perImage(normalized), 1) : Tensor();
         return {pooled, named(logits(pooled, distilled), "logits", "BV")};
     }
     /// @param layer -1: the embedding
     void addStage(Tensor x, int64_t layer) {
-        const bool isReadable =
-            model_.classes > 0 && (config_.patches.merges.empty() || layer >= config_.patches.merges.back());
+        const bool isReadable = model_.classReadout().classes > 0 &&
+                                (config_.patches.merges.empty() || layer >= config_.patches.merges.back());
         const auto asIs = [](Tensor of, const char*, const char*) { return of; };
         result_.stages.push_back(isReadable ? readBy(x, asIs).logits : Tensor());
         Tensor each;
-        if (isReadable && model_.pooling != PatchPooling::ClsAndMean) {
+        if (isReadable && model_.classReadout().pooling != PatchPooling::ClsAndMean) {
             each = blocks_.finalNorm(blocks_.gather(x));
             each = logits(each, each);
         }
         result_.tokenStages.push_back(each);
     }
 
-    int64_t tokens_ = config_.patches.tokens();          ///< tokens per image, at the current layer
-    int64_t rows_ = paddedTokens(model_, build_.images); ///< tokens per image, with padding
+    int64_t tokens_ = config_.patches.tokens();           ///< tokens per image, at the current layer
+    int64_t rows_ = paddedTokens(config_, build_.images); ///< tokens per image, with padding
+    Tensor positions_;                                    ///< I32 [B * rows] 1 for padding, else 0
 };
 
 } // namespace
 
-int64_t paddedTokens(const ModelSpec& config, int64_t images, int64_t layer) {
+int64_t paddedTokens(const StreamSpec& config, int64_t images, int64_t layer) {
     const int64_t tokens = config.patches.tokensOf(layer);
     if (images == 1 || !config.patches.windows.empty()) return tokens;
     for (int64_t at = 0; at <= config.lastLayer(); ++at) { // only the kernel hides padding
@@ -333,7 +352,10 @@ void writePadding(std::span<int32_t> padding, int64_t images, int64_t tokens) {
     for (size_t row = 0; row < padding.size(); ++row) padding[row] = static_cast<int64_t>(row) % rows < tokens ? 0 : 1;
 }
 
-ModelGraph buildPatches(const ModelSpec& model, const ModelBuild& build) { return PatchBuilder(model, build).build(); }
+std::unique_ptr<StreamBuilder> patchStream(const ModelSpec& model, const StreamSpec& stream, const ModelBuild& build,
+                                           std::shared_ptr<Graph> graph) {
+    return std::make_unique<PatchBuilder>(model, stream, build, std::move(graph));
+}
 
 std::vector<float> sinusoidalGrid(const ImageSize& grid, int64_t width) {
     const int64_t count = width / 4;

@@ -19,7 +19,7 @@ inline constexpr const char* kNormalized = "ln_final.hook_normalized";
 /// The number of rows per image at a layer. The fused kernel needs a multiple of 4 for several images. Padding follows
 /// the patches, and no token attends to it. Without padding, or where another path computes a layer, there is no input
 /// kPadding.
-int64_t paddedTokens(const ModelSpec& config, int64_t images, int64_t layer = 0);
+int64_t paddedTokens(const StreamSpec& config, int64_t images, int64_t layer = 0);
 
 /// Fills the input kPadding. @param padding rows of all images  @param tokens tokens per image, without padding
 void writePadding(std::span<int32_t> padding, int64_t images, int64_t tokens);

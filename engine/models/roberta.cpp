@@ -25,7 +25,8 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
                   fmt::format("is {}, but the first {} rows belong to padding", config.context, padding + 1));
     config.context -= padding + 1;
     config.tokens.paddingToken = padding;
-    config.headActivation = Activation::GeluErf; // whatever that of the layers is
+    for (ReadoutSpec& readout : config.readouts)
+        readout.headActivation = Activation::GeluErf; // whatever that of the layers is
     return config;
 }
 

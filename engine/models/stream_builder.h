@@ -2,6 +2,7 @@
 
 #include "engine/models/model_builder.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,14 +10,33 @@
 
 namespace attn {
 
-/// What the builders of all streams share: the graph and the layers. How rows begin and what is read from them is
-/// theirs.
+/// Builds a stream into a graph. What all streams share: the graph, the layers, and the stream that they read. How rows
+/// begin along an axis and what is read from them is of a class for each kind of axis.
 class StreamBuilder {
+public:
+    virtual ~StreamBuilder() = default;
+    /// The graph of the model whose readouts read this stream.
+    virtual ModelGraph build() = 0;
+    /// The graph of the stream that this one reads, with the keys of every cross-attention, kept for steps.
+    ModelGraph hold(int64_t capacity);
+
 protected:
-    /// @param model,build must outlive this  @param stream one of the model's  @param stack see BlockSettings::stack
+    /// @param model,build must outlive this  @param stream one of the model's
     /// @param layers those of the stream, as they run
     StreamBuilder(const ModelSpec& model, const StreamSpec& stream, const ModelBuild& build,
-                  std::shared_ptr<Graph> graph, std::string stack, std::vector<LayerAttention> layers);
+                  std::shared_ptr<Graph> graph, std::vector<LayerAttention> layers);
+
+    /// Adds the rows of the stream after its last layer. @return [T,C]
+    virtual Tensor rows() = 0;
+    /// The positions of its rows as keys, of which `rows` are in use, and how far before a query padding lies.
+    struct KeyPositions {
+        Tensor positions; ///< I32 [rows]
+        int64_t reach = 0;
+    };
+    virtual KeyPositions keyPositions(int64_t rows) = 0;
+    /// The keys of cross-attention: rows of the stream that this one reads, or those that a run of it keeps. Empty if
+    /// it reads none.
+    AttentionSite crossKeys();
 
     BlockSettings settings() const;
     Tensor learnedNorm(Tensor x, const std::string& name) const; ///< a layer norm of the width of x
@@ -26,7 +46,6 @@ protected:
     const ModelSpec& model_;
     const StreamSpec& config_; ///< the stream
     const ModelBuild& build_;
-    const std::string stack_; ///< "encoder" or "decoder" of a model with both, else "blocks"
     const std::vector<LayerAttention> layers_;
     ModelGraph result_;
     Graph& graph_;
@@ -38,9 +57,13 @@ inline Tensor maskRow(Graph& graph, const ModelSpec& model) {
     return graph.parameter("mask_embed.W_mask", {1, model.modelWidth});
 }
 
-/// Builds the stream of tokens that the readouts read, with the encoder that it reads.
-ModelGraph buildTokens(const ModelSpec& model, const ModelBuild& build);
-/// Builds a stream of patches and its classifier.
+/// Makes the builder of a stream of some kind. @param model,build must outlive it
+using MakeStream = std::unique_ptr<StreamBuilder>(const ModelSpec& model, const StreamSpec& stream,
+                                                  const ModelBuild& build, std::shared_ptr<Graph> graph);
+
+/// Of tokens, with the readouts of texts.
+MakeStream tokenStream;
+/// Of patches, with a classifier.
 ///
 /// Probes: hook_embed [T,C] without positions, hook_pos_embed [T,C] (zeros for registers), those of BlockBuilder,
 /// ln_final.hook_normalized [T,C], hook_pooled, logits [B, classes]. T counts the tokens of all images, CLS first in
@@ -49,9 +72,12 @@ ModelGraph buildTokens(const ModelSpec& model, const ModelBuild& build);
 /// heads, places, places], in the order of WindowLayout.
 ///
 /// Parameters: embed.{W_E,b_E,cls,distillation,registers}, embed.ln.{w,b}, pos_embed.W_pos, merge.N.{W,ln.w,ln.b},
-/// those of BlockBuilder, head.{W_H,b_H}, distillation_head.{W_H,b_H}.
+/// those of BlockBuilder, head.{W_H,b_H}, distillation_head.{W_H,b_H}. All but the heads have the stack before them.
 /// @throws Error if the image size is not a multiple of the patch, if the classifier reads CLS and there is none, or if
 ///         windows, merges and pools do not fit together
-ModelGraph buildPatches(const ModelSpec& model, const ModelBuild& build);
+MakeStream patchStream;
+
+/// By the kind of axis.
+inline constexpr std::array<MakeStream*, 2> kStreams{tokenStream, patchStream};
 
 } // namespace attn

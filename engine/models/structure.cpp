@@ -29,9 +29,7 @@ std::string Site::hook(std::string_view hook) const { return inSite(fmt::format(
 std::string Site::inSite(std::string_view part) const { return fmt::format("{}.{}", name, part); }
 std::string Site::inBlock(std::string_view part) const { return fmt::format("{}.{}", block, part); }
 std::string Site::stack() const { return block.substr(0, block.find('.')); }
-std::string Site::inStack(std::string_view part) const {
-    return block == blockName(layer) ? std::string(part) : fmt::format("{}.{}", stack(), part);
-}
+std::string Site::inStack(std::string_view part) const { return attn::inStack(stack(), part); }
 
 const Axis& ModelStructure::queryAxis(int site) const {
     const Stream& stream = streams.at(static_cast<size_t>(sites.at(static_cast<size_t>(site)).queryStream));
@@ -48,6 +46,8 @@ int ModelStructure::axisOf(const std::string& hook, char letter) const {
         const Site& site = sites[static_cast<size_t>(*index)];
         return streams[static_cast<size_t>(letter == 'S' ? site.keyStream : site.queryStream)].axis;
     }
+    for (const Site& site : sites) // of a block, between its sites
+        if (hook.starts_with(site.block + ".")) return streams[static_cast<size_t>(site.queryStream)].axis;
     for (const Stream& stream : streams)
         if (hook.starts_with(stream.name + ".")) return stream.axis;
     return streams.back().axis;
@@ -70,10 +70,10 @@ bool ModelStructure::isCross(int site) const {
 
 std::string ModelStructure::labelOf(int site) const {
     const Site& at = sites.at(static_cast<size_t>(site));
-    const char* const kind = !hasTwoStacks()       ? ""
-                             : isCross(site)       ? "Cross "
-                             : at.queryStream == 0 ? "Encoder "
-                                                   : "Decoder ";
+    const char* const kind = !hasTwoStacks()           ? ""
+                             : isCross(site)           ? "Cross "
+                             : at.stack() == "encoder" ? "Encoder "
+                                                       : "Decoder ";
     return fmt::format("{}L{}", kind, at.layer);
 }
 
@@ -104,64 +104,52 @@ std::vector<int> ModelStructure::sitesOf(int stream) const {
     return found;
 }
 
-std::string_view nameOf(AxisKind kind) { return kind == AxisKind::Tokens ? "tokens" : "patches"; }
-
 namespace {
 
-ModelStructure structureOfPatches(const ModelSpec& config) {
-    ModelStructure structure;
-    for (int64_t layer = 0; layer <= config.lastLayer(); ++layer) {
-        const int64_t tokens = config.patches.tokensOf(layer), width = config.widthOf(layer);
-        const bool begins = structure.streams.empty() || structure.axes.back().length != tokens ||
-                            structure.streams.back().width != width;
-        if (begins) {
-            structure.axes.push_back({.kind = AxisKind::Patches, .length = tokens});
-            structure.streams.push_back({.name = fmt::format("stage {}", structure.streams.size() + 1),
+/// Adds a stream with its sites: several, where its layers differ in rows or in width.
+/// @param length the number of rows where it is free
+void addStream(ModelStructure& structure, const StreamSpec& stream, const std::string& name, int64_t length) {
+    const std::ptrdiff_t first = std::ssize(structure.streams);
+    for (int64_t layer = 0; layer <= std::max<int64_t>(stream.lastLayer(), 0); ++layer) {
+        const int64_t rows = stream.numbers() ? stream.rowsOf(layer) : length, width = stream.widthOf(layer);
+        if (std::ssize(structure.streams) == first || structure.axes.back().length != rows ||
+            structure.streams.back().width != width) {
+            structure.axes.push_back({.kind = stream.axis, .length = rows});
+            structure.streams.push_back({.name = fmt::format("stage {}", std::ssize(structure.streams) - first + 1),
                                          .axis = static_cast<int>(structure.axes.size()) - 1,
                                          .width = width});
         }
-        structure.sites.push_back(siteOf(config.layers[static_cast<size_t>(layer)], blockName(layer),
-                                         static_cast<int>(layer), static_cast<int>(structure.streams.size()) - 1));
-    }
-    if (structure.streams.size() == 1) structure.streams.front().name = "encoder";
-    if (config.classes > 0)
-        structure.readouts.push_back({.kind = Readout::Kind::Class,
-                                      .stream = static_cast<int>(structure.streams.size()) - 1,
-                                      .choices = config.classes});
-    return structure;
-}
-
-/// Adds a stream of tokens with its sites. @param stack "encoder" or "decoder" of a model with both, else "blocks"
-void addTokens(ModelStructure& structure, const StreamSpec& stream, const char* name, const char* stack,
-               int64_t length) {
-    const auto index = static_cast<int>(structure.streams.size());
-    structure.axes.push_back({.kind = AxisKind::Tokens, .length = length});
-    structure.streams.push_back({.name = name, .axis = index, .width = stream.modelWidth});
-    for (size_t layer = 0; layer < stream.layers.size(); ++layer) {
-        const auto at = static_cast<int>(layer);
-        const std::string block = blockName(at, stack);
-        structure.sites.push_back(siteOf(stream.layers[layer], block, at, index));
-        if (stream.crossAttention.empty()) continue;
-        Site& cross = structure.sites.emplace_back(siteOf(stream.crossAttention[layer], block, at, index));
+        if (layer > stream.lastLayer()) break;
+        const auto at = static_cast<size_t>(layer);
+        const auto index = static_cast<int>(structure.streams.size()) - 1;
+        const std::string block = blockName(layer, stream.stack);
+        structure.sites.push_back(siteOf(stream.layers[at], block, static_cast<int>(layer), index));
+        if (!stream.readsStream()) continue;
+        Site& cross =
+            structure.sites.emplace_back(siteOf(stream.crossAttention[at], block, static_cast<int>(layer), index));
         cross.name = block + ".cross_attn";
-        cross.keyStream = index - 1;
+        cross.keyStream = static_cast<int>(first) - 1;
     }
+    if (std::ssize(structure.streams) == first + 1) structure.streams.back().name = name;
 }
 
 } // namespace
 
 ModelStructure structureOf(const ModelSpec& config, int64_t length) {
-    if (config.axis == AxisKind::Patches) return structureOfPatches(config);
     ModelStructure structure;
-    if (config.encoder)
-        addTokens(structure, *config.encoder, "encoder", "encoder", std::min(length, config.encoder->context));
-    addTokens(structure, config, isEncoder(config) ? "encoder" : "decoder", config.encoder ? "decoder" : "blocks",
-              length);
-    if (predictsTokens(config.readout))
+    for (const StreamSpec* stream : config.streams()) {
+        const bool isEncoderOfAny = stream->isSource() || stream->axis == AxisKind::Patches || isEncoder(config);
+        addStream(structure, *stream, isEncoderOfAny ? "encoder" : "decoder",
+                  stream->isSource() ? std::min(length, stream->context) : length);
+    }
+    const auto add = [&](Readout::Kind kind, int64_t choices) {
         structure.readouts.push_back(
-            {.kind = config.readout == TextReadout::MaskedToken ? Readout::Kind::MaskedToken : Readout::Kind::NextToken,
-             .stream = static_cast<int>(structure.streams.size()) - 1,
-             .choices = config.tokens.vocabulary});
+            {.kind = kind, .stream = static_cast<int>(structure.streams.size()) - 1, .choices = choices});
+    };
+    if (const int64_t classes = config.classReadout().classes; classes > 0) add(Readout::Kind::Class, classes);
+    if (predictsTokens(config.readout()))
+        add(config.readout() == TextReadout::MaskedToken ? Readout::Kind::MaskedToken : Readout::Kind::NextToken,
+            config.tokens.vocabulary);
     return structure;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,8 +17,11 @@ enum class AxisKind : uint8_t {
     Patches ///< patches of a picture, after tokens such as CLS
 };
 
-/// "tokens" or "patches".
-std::string_view nameOf(AxisKind kind);
+/// "tokens" or "patches"; also the name of the input of such rows.
+constexpr std::string_view nameOf(AxisKind kind) {
+    constexpr std::array<std::string_view, 2> kNames{"tokens", "patches"};
+    return kNames.at(static_cast<size_t>(kind));
+}
 
 /// The dimension along which the rows of a stream lie.
 struct Axis {

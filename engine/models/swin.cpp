@@ -69,7 +69,7 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     config.embeddingNorm = true;
     config.feedForward = {.width = static_cast<int64_t>(static_cast<double>(width) * ratio),
                           .activation = read.activation("hidden_act", "gelu")};
-    config.pooling = PatchPooling::Mean;
+    config.readouts.front().pooling = PatchPooling::Mean;
     for (size_t stage = 0; stage < depths.size(); ++stage) {
         if (stage > 0) config.patches.merges.push_back(static_cast<int64_t>(config.layers.size()));
         for (int64_t block = 0; block < depths[stage]; ++block) {
@@ -83,7 +83,7 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
             config.patches.windows.push_back({.size = side, .shift = block % 2 == 0 ? 0 : side / 2});
         }
     }
-    if (names.contains("classifier.weight")) config.classes = names.rowsOf("classifier.weight");
+    if (names.contains("classifier.weight")) config.readouts.front().classes = names.rowsOf("classifier.weight");
     return config;
 }
 

@@ -69,13 +69,13 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     decoder.sharesPositions = true;
     StreamSpec encoder = decoder.stream();
     const int64_t decoderLayers = read.size("num_decoder_layers", layers);
-    decoder.tiedEmbedding = isTied;
+    decoder.readouts.front().tiedEmbedding = isTied;
     const bool isScaled = read.flag("scale_decoder_outputs", isTied);
-    decoder.readoutScale = isScaled ? 1 / std::sqrt(static_cast<double>(width)) : 1;
+    decoder.readouts.front().scale = isScaled ? 1 / std::sqrt(static_cast<double>(width)) : 1;
     decoder.layers = layersOf(read, decoderLayers, MaskExpression::causal(), true);
     decoder.crossAttention = layersOf(read, decoderLayers, {}, false);
     decoder.startToken = read.token("decoder_start_token_id", 0, decoder.tokens.vocabulary);
-    decoder.encoder = std::move(encoder);
+    decoder.readFrom(std::move(encoder));
     return decoder;
 }
 
@@ -148,7 +148,7 @@ const TrainableFamily kTrainsT5{.id = "t5",
                                     decoder.context = context;
                                     decoder.norm = &kRmsNormPart;
                                     decoder.normEpsilon = 1e-6;
-                                    decoder.tiedEmbedding = false; // as in version 1.1
+                                    decoder.readouts.front().tiedEmbedding = false; // as in version 1.1
                                     decoder.feedForward = {.width = a.feedForward != 0 ? a.feedForward : 4 * a.width,
                                                            .activation = Activation::GeluTanh,
                                                            .gated = true,

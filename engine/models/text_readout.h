@@ -4,10 +4,19 @@
 
 namespace attn {
 
-/// The prediction of a model of text: at each token the token after it, or the token itself, which the input may hide;
+/// What a model says: at each token of a text the token after it, or the token itself, which the input may hide;
 /// nothing, as in an encoder without a head; one class for a text, or for two of them whether the second follows the
-/// first; a class for each token; or the first and the last token of an answer.
-enum class TextReadout : uint8_t { NextToken, MaskedToken, None, TextClass, NextSentence, TokenClass, Span };
+/// first; a class for each token; the first and the last token of an answer; or one class for a picture.
+enum class TextReadout : uint8_t {
+    NextToken,
+    MaskedToken,
+    None,
+    TextClass,
+    NextSentence,
+    TokenClass,
+    Span,
+    PictureClass
+};
 
 /// Whether a readout names tokens of the vocabulary.
 constexpr bool predictsTokens(TextReadout readout) {

@@ -127,7 +127,7 @@ void checkArguments(const ConfigReader& args, const ModelSpec& config, int64_t h
     flag("class_token", config.patches.clsToken);
     flag("qkv_bias", hasQkvBias);
     flag("proj_bias", config.feedForward.bias);
-    flag("fc_norm", config.normAfterPooling);
+    flag("fc_norm", config.classReadout().normAfterPooling);
     if (config.patches.positioned() + config.patches.registers > 0)
         flag("no_embed_class", !config.patches.prefixPositions);
     for (const char* field : {"pre_norm", "qk_norm", "scale_attn_norm", "scale_mlp_norm", "pool_include_prefix",
@@ -231,7 +231,7 @@ void readPositions(const ConfigReader& read, const TensorNames& names, const Con
 PatchPooling poolingOf(const ConfigReader& read, const ConfigReader& args, const std::string& usual,
                        ModelSpec& config) {
     std::string pool = args.text("global_pool", read.text("global_pool", usual));
-    if (pool.empty() && config.classes > 0)
+    if (pool.empty() && config.classReadout().classes > 0)
         read.fail("global_pool", "is \"\", so the classifier reads no single token", "supported: token, avg");
     if (pool.empty()) pool = config.patches.clsToken ? "token" : "avg";
     if (pool != "avg" && pool != "token")
@@ -281,12 +281,12 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
                           .activation = activationOf(args, architecture),
                           .gated = inner[0] == 2 * outer[1],
                           .bias = names.contains("blocks.0.mlp.fc1.bias")};
-    if (names.contains("head.weight")) config.classes = names.rowsOf("head.weight");
-    config.distillationHead = config.patches.distillationToken && names.contains("head_dist.weight");
-    config.normAfterPooling = names.contains("fc_norm.weight");
+    if (names.contains("head.weight")) config.readouts.front().classes = names.rowsOf("head.weight");
+    config.readouts.front().distillationHead = config.patches.distillationToken && names.contains("head_dist.weight");
+    config.readouts.front().normAfterPooling = names.contains("fc_norm.weight");
     // vit_intern300m has no final norm.
     config.finalNorm = args.flag("final_norm", !read.text("architecture", "").starts_with("vit_intern300m_"));
-    config.pooling = poolingOf(read, args, architecture.pool, config);
+    config.readouts.front().pooling = poolingOf(read, args, architecture.pool, config);
     int64_t layers = 0;
     while (names.contains(fmt::format("blocks.{}.attn.qkv.weight", layers))) ++layers;
     const bool hasQkvBias = names.contains("blocks.0.attn.qkv.bias");
@@ -303,7 +303,7 @@ WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const
                                      {"embed.distillation", "dist_token"},
                                      {"embed.registers", "reg_token"},
                                      {"pos_embed.W_pos", "pos_embed"},
-                                     {"ln_final", config.normAfterPooling ? "fc_norm" : "norm"},
+                                     {"ln_final", config.classReadout().normAfterPooling ? "fc_norm" : "norm"},
                                      {"head.H", "head"},
                                      {"distillation_head.H", "head_dist"}},
                           .blocks = "blocks.",

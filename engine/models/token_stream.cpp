@@ -16,88 +16,55 @@
 namespace attn {
 namespace {
 
-constexpr const char* kOnly = "blocks"; ///< name of the stack of a model with one
-
-const char* stackOf(const ModelSpec& model) { return model.hasEncoder() ? "decoder" : kOnly; }
-
-class TokenBuilder : StreamBuilder {
+class TokenBuilder : public StreamBuilder {
 public:
     TokenBuilder(const ModelSpec& model, const StreamSpec& stream, const ModelBuild& build,
-                 std::shared_ptr<Graph> graph, const char* stack)
-        : StreamBuilder(model, stream, build, std::move(graph), stack, stream.layers) {}
-    TokenBuilder(const ModelSpec& model, const ModelBuild& build)
-        : TokenBuilder(model, model.stream(), build, std::make_shared<Graph>(), stackOf(model)) {}
+                 std::shared_ptr<Graph> graph)
+        : StreamBuilder(model, stream, build, std::move(graph), stream.layers) {}
 
-    ModelGraph build() {
-        const Tensor x = rows(crossKeys());
+    ModelGraph build() override {
+        const Tensor x = rows();
         const bool isOne = build_.queries == 1;
-        if (predictsTokens(model_.readout)) {
+        if (predictsTokens(model_.readout())) {
             if (hasCache()) result_.nextLogits = unembedded(isOne ? x : lastRow(x)); // [1,C] -> [1,V]
             result_.logits = graph_.probe(unembedded(queryRows_ ? queryRows_ : x), "logits", "TV");
-            if (!model_.labels.empty()) result_.classes = classified(x);
+            if (!model_.classReadout().labels.empty()) result_.classes = classified(x);
             if (segmentRows_) result_.segmentLogits = agreement(x);
-        } else if (model_.readout != TextReadout::None) {
+        } else if (model_.readout() != TextReadout::None) {
             const Tensor logits = classified(x);
             (build_.isTraining ? result_.logits : result_.classes) = logits;
         }
         return finished();
     }
 
-    /// The encoder, and the keys of every cross-attention, kept for steps of the decoder.
-    ModelGraph buildSource(int64_t capacity) {
-        AttentionSite cross = crossKeys();
-        cross.cacheCapacity = capacity;
-        for (size_t layer = 0; layer < config_.layers.size(); ++layer) {
-            cross.prefix = blocks_.nameOf(layer) + ".cross_attn";
-            std::ranges::move(holdKeys(config_.crossAttention[layer], cross), std::back_inserter(result_.updates));
-        }
-        result_.partTensors = std::move(blocks_.partTensors);
-        return std::move(result_);
-    }
-
     Tensor readOut(Tensor x) {
         const Tensor rows = blocks_.gather(x);
-        return predictsTokens(model_.readout) ? unembedded(rows) : classified(rows);
+        return predictsTokens(model_.readout()) ? unembedded(rows) : classified(rows);
     }
     Tensor vocabulary() { return words(table()); }
 
 private:
-    /// The keys of cross-attention: rows of the encoder, or those that a run of it keeps.
-    AttentionSite crossKeys() {
-        if (!model_.hasEncoder()) return {};
-        const StreamSpec& source = *model_.encoder;
-        if (hasCache())
-            return {.keyPosition = graph_.input(std::string(decoder_names::kSource) + decoder_names::kKeyPositions,
-                                                {.shape = {build_.source}, .dtype = DType::I32}),
-                    .cacheCapacity = build_.sourceCapacity,
-                    .heldKeys = build_.source,
-                    .reach = source.context};
-        const ModelBuild build{.queries = build_.source,
-                               .isFormed = build_.isFormed,
-                               .sequence = build_.source * build_.sequence / build_.queries,
-                               .dropout = build_.dropout};
-        TokenBuilder encoder(model_, source, build, result_.graph, "encoder");
-        const Tensor rows = encoder.blocks_.finalNorm(encoder.rows());
-        blocks_.dropouts = encoder.blocks_.dropouts;
-        blocks_.blocks = std::move(encoder.blocks_.blocks);
-        blocks_.partTensors = std::move(encoder.blocks_.partTensors);
-        return {.keyInput = rows, .keyPosition = encoder.keyPositions_, .reach = source.context};
+    KeyPositions keyPositions(int64_t rows) override {
+        if (!keyPositions_)
+            keyPositions_ =
+                graph_.input(config_.inputs + decoder_names::kKeyPositions, {.shape = {rows}, .dtype = DType::I32});
+        return {keyPositions_, config_.context};
     }
 
-    /// The rows of the stream after its last layer. @param cross see BlockBuilder::block()  @return [T,C]
-    Tensor rows(const AttentionSite& cross = {}) {
+    Tensor rows() override {
+        const AttentionSite cross = crossKeys();
         const int64_t T = build_.queries;
-        const std::string from = isSource() ? decoder_names::kSource : "";
+        const std::string& from = config_.inputs;
         const std::optional<StepScalar> live =
-            T > 1 && hasCache() && runsAnyLength(model_) && !model_.hasEncoder()
+            T > 1 && hasCache() && runsAnyLength(model_) && !config_.readsStream()
                 ? std::optional(StepScalar::QueryLength)
-                : std::nullopt; // steps of a decoder with an encoder have as many rows as tokens
+                : std::nullopt; // steps of a stream that reads another have as many rows as tokens
         const Tensor tokens =
             graph_.input(from + decoder_names::kTokens, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
         const Tensor positions =
             graph_.input(from + decoder_names::kPositions, {.shape = {T}, .dtype = DType::I32, .liveRows = live});
         keyPositions_ = positions;
-        const bool looksAhead = isSource() || isEncoder(model_);
+        const bool looksAhead = config_.isSource() || isEncoder(model_);
         if (looksAhead || model_.hasPrefix) {
             keyPositions_ = graph_.input(from + decoder_names::kKeyPositions, {.shape = {T}, .dtype = DType::I32});
         } else if (hasCache() && build_.sequence == 1) {
@@ -119,7 +86,7 @@ private:
                            .reach = looksAhead ? config_.context : 0,
                            .recordsQueries = build_.recordsQueries,
                            .isFormed = build_.isFormed};
-        if (!isSource() && treeSpec(model_)) {
+        if (!config_.isSource() && treeSpec(model_)) {
             const int64_t S = hasCache() ? build_.keys : build_.sequence > 0 ? build_.sequence : T;
             site.treeDepths = graph_.input(decoder_names::kTreeDepths, {.shape = {T}, .dtype = DType::I32});
             site.treeRelations = graph_.input(decoder_names::kTreeRelations, {.shape = {T * S}, .dtype = DType::I32});
@@ -138,16 +105,17 @@ private:
     /// @return [T,C]
     Tensor embedded(Tensor tokens, Tensor positions, const std::string& stream = {}) {
         const int64_t C = config_.modelWidth;
-        Tensor x = graph_.probe(words(embedding(tokens, table())), inStack(stream + "hook_embed"), "TC");
+        Tensor x = graph_.probe(words(embedding(tokens, table())), config_.named(stream + "hook_embed"), "TC");
         if (config_.tokens.paddingToken) positions = graph_.input(decoder_names::kPositionRows, tokens.type());
         if (config_.positions != Positions::None)
-            x = add(x, graph_.probe(embedding(positions, positionTable()), inStack(stream + "hook_pos_embed"), "TC"));
+            x = add(
+                x, graph_.probe(embedding(positions, positionTable()), config_.named(stream + "hook_pos_embed"), "TC"));
         if (config_.tokens.types > 0) {
             const Tensor types = graph_.input(decoder_names::kTokenTypes, tokens.type());
             const Tensor table = graph_.parameter("token_type_embed.W_token_type", {config_.tokens.types, C});
             x = add(x, graph_.probe(embedding(types, table), stream + "hook_token_type_embed", "TC"));
         }
-        return config_.embeddingNorm ? learnedNorm(x, inStack("embed.ln")) : x;
+        return config_.embeddingNorm ? learnedNorm(x, config_.named("embed.ln")) : x;
     }
 
     /// The stream that reads each segment alone, through the same parameters. @param site with positions  @return [T,C]
@@ -205,15 +173,15 @@ private:
     /// @source Devlin et al. 2019, arXiv:1810.04805, sections 4.1 to 4.3; of a decoder, as Hugging Face's files have it
     Tensor classified(Tensor x) {
         const int64_t C = config_.modelWidth, sequences = build_.sequence > 0 ? build_.queries / build_.sequence : 1;
-        const bool isOne = readsOneRow(model_.classReadout()), isPooled = isOne && isEncoder(model_),
-                   isSpan = model_.readout == TextReadout::Span;
+        const bool isOne = readsOneRow(model_.classReadout().kind), isPooled = isOne && isEncoder(model_),
+                   isSpan = model_.classReadout().kind == TextReadout::Span;
         x = blocks_.finalNorm(x);
         if (isOne && build_.isTraining)
             x = take(x, graph_.input(decoder_names::kReadoutRows, {.shape = {sequences}, .dtype = DType::I32}));
         if (isPooled)
             x = unary(matmul(x, graph_.parameter("pooler.W", {C, C}), {.bias = graph_.parameter("pooler.b", {C})}),
                       Unary::Tanh);
-        const int64_t labels = std::ssize(model_.labels);
+        const int64_t labels = std::ssize(model_.classReadout().labels);
         MatmulOptions options;
         if (isEncoder(model_)) options.bias = graph_.parameter("classifier.b", {labels});
         x = matmul(blocks_.dropped(x), graph_.parameter("classifier.W", {labels, C}), options);
@@ -224,18 +192,15 @@ private:
         return reshape(permute(reshape(x, {sequences, rows, labels}), {0, 2, 1}), {sequences * labels, rows});
     }
 
-    bool isSource() const { return stack_ == "encoder"; }
-    std::string inStack(std::string name) const { return stack_ == kOnly ? name : stack_ + "." + name; }
-
     Tensor table() {
-        return graph_.parameter(config_.tokens.isOwn ? inStack("embed.W_E") : "embed.W_E",
+        return graph_.parameter(config_.tokens.isOwn ? config_.named("embed.W_E") : "embed.W_E",
                                 {config_.tokens.vocabulary, config_.modelWidth});
     }
 
     /// The rows that are added to the embedding, by position. @return [context, C], or [1 + context, C] with padding
     Tensor positionTable() {
         const int64_t P = config_.context + (config_.tokens.paddingToken ? 1 : 0), C = config_.modelWidth;
-        if (config_.positions == Positions::Learned) return graph_.parameter(inStack("pos_embed.W_pos"), {P, C});
+        if (config_.positions == Positions::Learned) return graph_.parameter(config_.named("pos_embed.W_pos"), {P, C});
         const FlowConstant table{
             .name = fmt::format("pos_embed.sinusoids#{}x{}", P, C), .shape = {P, C}, .values = [P, C] {
                 std::vector<float> values;
@@ -263,23 +228,25 @@ private:
 
     /// @param x [N,C]  @return [N,V]
     Tensor unembedded(Tensor x) {
-        Tensor table = graph_.parameter(model_.tiedEmbedding ? "embed.W_E" : "unembed.W_U",
+        const ReadoutSpec& readout = model_.tokenReadout();
+        Tensor table = graph_.parameter(readout.tiedEmbedding ? "embed.W_E" : "unembed.W_U",
                                         {config_.tokens.vocabulary, config_.modelWidth});
         if (fixesWords()) table = terms::unitRows(table);
-        MatmulOptions out{.scale = model_.readoutScale};
-        if (model_.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.tokens.vocabulary});
+        MatmulOptions out{.scale = readout.scale};
+        if (readout.unembedBias) out.bias = graph_.parameter("unembed.b_U", {config_.tokens.vocabulary});
         x = blocks_.finalNorm(x);
-        return matmul(model_.readout == TextReadout::MaskedToken && model_.hasMaskedHead ? maskedHead(x) : x, table,
+        return matmul(readout.kind == TextReadout::MaskedToken && readout.hasMaskedHead ? maskedHead(x) : x, table,
                       out);
     }
 
     /// What BERT's readout does before the unembedding. @source Devlin et al. 2019, modeling.py of its release
     Tensor maskedHead(Tensor x) {
         const int64_t C = config_.modelWidth;
-        const Tensor hidden = matmul(x, graph_.parameter("mlm_head.W", {C, C}),
-                                     {.bias = graph_.parameter("mlm_head.b", {C}),
-                                      .activation = model_.headActivation.value_or(config_.feedForward.activation),
-                                      .keepsArgument = !hasCache()});
+        const Tensor hidden =
+            matmul(x, graph_.parameter("mlm_head.W", {C, C}),
+                   {.bias = graph_.parameter("mlm_head.b", {C}),
+                    .activation = model_.tokenReadout().headActivation.value_or(config_.feedForward.activation),
+                    .keepsArgument = !hasCache()});
         return learnedNorm(hidden, "mlm_head.ln");
     }
 
@@ -289,28 +256,24 @@ private:
 };
 
 /// Builds into a graph of the caller.
-TokenBuilder builderInto(const ModelSpec& model, const StreamSpec& stream, Graph& graph, const char* stack) {
+TokenBuilder builderInto(const ModelSpec& model, const StreamSpec& stream, Graph& graph) {
     static const ModelBuild build;
-    return {model, stream, build, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), &graph), stack};
+    return {model, stream, build, std::shared_ptr<Graph>(std::shared_ptr<Graph>(), &graph)};
 }
 
 } // namespace
 
-ModelGraph buildTokens(const ModelSpec& model, const ModelBuild& build) { return TokenBuilder(model, build).build(); }
-
-ModelGraph buildSource(const ModelSpec& config, const ModelBuild& build, int64_t capacity) {
-    return TokenBuilder(config, build).buildSource(capacity);
+std::unique_ptr<StreamBuilder> tokenStream(const ModelSpec& model, const StreamSpec& stream, const ModelBuild& build,
+                                           std::shared_ptr<Graph> graph) {
+    return std::make_unique<TokenBuilder>(model, stream, build, std::move(graph));
 }
 
-Tensor readOut(const ModelSpec& config, Tensor x) {
-    return builderInto(config, config.stream(), *x.graph, stackOf(config)).readOut(x);
-}
+Tensor readOut(const ModelSpec& config, Tensor x) { return builderInto(config, config.stream(), *x.graph).readOut(x); }
 
 Tensor vocabularyEmbedding(const ModelSpec& config, Graph& graph, std::string_view stack) {
-    const bool isOfSource = config.hasEncoder() && stack == "encoder";
-    return builderInto(config, isOfSource ? *config.encoder : config.stream(), graph,
-                       isOfSource ? "encoder" : stackOf(config))
-        .vocabulary();
+    const std::vector<const StreamSpec*> streams = config.streams();
+    const auto found = std::ranges::find(streams, stack, &StreamSpec::stack);
+    return builderInto(config, found == streams.end() ? config.stream() : **found, graph).vocabulary();
 }
 
 } // namespace attn

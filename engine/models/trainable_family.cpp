@@ -48,7 +48,7 @@ ModelSpec withEncoder(ModelSpec decoder, LayerAttention self, const LayerAttenti
     self.spec.mask = MaskExpression::causal();
     decoder.layers.assign(count, self);
     decoder.crossAttention.assign(count, cross);
-    decoder.encoder = std::move(encoder);
+    decoder.readFrom(std::move(encoder));
     return decoder;
 }
 

@@ -61,7 +61,7 @@ bool hasPlainAttention(const ModelSpec& config) {
 }
 
 const ModelFamily& writtenFamily(const ModelSpec& config) {
-    const bool isPlain = hasPlainAttention(config) && config.pooling == PatchPooling::Cls &&
+    const bool isPlain = hasPlainAttention(config) && config.classReadout().pooling == PatchPooling::Cls &&
                          config.patches == PatchEmbedding{.image = config.patches.image,
                                                           .patch = config.patches.patch,
                                                           .channels = config.patches.channels} &&

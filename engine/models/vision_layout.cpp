@@ -31,6 +31,18 @@ int64_t PatchEmbedding::tokensOf(int64_t layer) const {
     return prefix() + patches;
 }
 
+std::vector<const StreamSpec*> ModelSpec::streams() const {
+    if (encoder) return {&*encoder, this};
+    return {this};
+}
+
+void ModelSpec::readFrom(StreamSpec source) {
+    stack = "decoder";
+    source.stack = "encoder";
+    source.inputs = "source.";
+    encoder = std::move(source);
+}
+
 std::vector<std::string> PatchEmbedding::prefixNames() const {
     std::vector<std::string> names;
     if (clsToken) names.emplace_back("CLS");

@@ -22,16 +22,16 @@ ModelSpec common(const ConfigReader& read) {
 
 ModelSpec vitConfig(const ConfigReader& read, const TensorNames& names) {
     ModelSpec config = common(read);
-    if (names.contains("classifier.weight")) config.classes = names.rowsOf("classifier.weight");
+    if (names.contains("classifier.weight")) config.readouts.front().classes = names.rowsOf("classifier.weight");
     return config;
 }
 
 ModelSpec deitConfig(const ConfigReader& read, const TensorNames& names) {
     ModelSpec config = common(read);
     config.patches.distillationToken = true;
-    config.distillationHead = names.contains("distillation_classifier.weight");
+    config.readouts.front().distillationHead = names.contains("distillation_classifier.weight");
     for (const char* head : {"cls_classifier.weight", "classifier.weight"})
-        if (names.contains(head)) config.classes = names.rowsOf(head);
+        if (names.contains(head)) config.readouts.front().classes = names.rowsOf(head);
     return config;
 }
 

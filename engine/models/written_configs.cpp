@@ -29,13 +29,13 @@ nlohmann::json describeLlama(const ModelSpec& config) {
             {"hidden_act", "silu"},
             {"attention_bias", false},
             {"mlp_bias", false},
-            {"tie_word_embeddings", config.tiedEmbedding},
+            {"tie_word_embeddings", config.tokenReadout().tiedEmbedding},
             {"torch_dtype", "float32"}};
 }
 
 nlohmann::json describeBert(const ModelSpec& config) {
     const LayerAttention& attention = config.layers.front();
-    return {{"architectures", {predictsTokens(config.readout) ? "BertForMaskedLM" : "BertModel"}},
+    return {{"architectures", {predictsTokens(config.readout()) ? "BertForMaskedLM" : "BertModel"}},
             {"model_type", "bert"},
             {"vocab_size", config.tokens.vocabulary},
             {"hidden_size", config.modelWidth},
@@ -47,7 +47,7 @@ nlohmann::json describeBert(const ModelSpec& config) {
             {"hidden_act", activationName(config.feedForward.activation)},
             {"layer_norm_eps", config.normEpsilon},
             {"position_embedding_type", "absolute"},
-            {"tie_word_embeddings", config.tiedEmbedding},
+            {"tie_word_embeddings", config.tokenReadout().tiedEmbedding},
             {"hidden_dropout_prob", 0.0},
             {"attention_probs_dropout_prob", 0.0},
             {"torch_dtype", "float32"}};
@@ -55,7 +55,7 @@ nlohmann::json describeBert(const ModelSpec& config) {
 
 nlohmann::json describeXlnet(const ModelSpec& config) {
     const LayerAttention& attention = config.layers.front();
-    return {{"architectures", {config.readout == TextReadout::None ? "XLNetModel" : "XLNetLMHeadModel"}},
+    return {{"architectures", {config.readout() == TextReadout::None ? "XLNetModel" : "XLNetLMHeadModel"}},
             {"model_type", "xlnet"},
             {"vocab_size", config.tokens.vocabulary},
             {"d_model", config.modelWidth},
@@ -70,7 +70,7 @@ nlohmann::json describeXlnet(const ModelSpec& config) {
             {"bi_data", false},
             {"same_length", false},
             {"clamp_len", -1},
-            {"tie_word_embeddings", config.tiedEmbedding},
+            {"tie_word_embeddings", config.tokenReadout().tiedEmbedding},
             {"dropout", 0.0},
             {"torch_dtype", "float32"}};
 }
@@ -95,7 +95,7 @@ nlohmann::json describeT5(const ModelSpec& config) {
         {"dropout_rate", 0.0},
         {"decoder_start_token_id", config.startToken},
         {"pad_token_id", config.startToken},
-        {"tie_word_embeddings", config.tiedEmbedding},
+        {"tie_word_embeddings", config.tokenReadout().tiedEmbedding},
         {"torch_dtype", "float32"}};
     const std::vector<double>& position = attention.spec.parts.at(Slot::Position).values;
     if (!position.empty()) { // else it has no positions
@@ -121,14 +121,13 @@ nlohmann::json describeBart(const ModelSpec& config) {
                         {"decoder_start_token_id", config.startToken},
                         {"pad_token_id", config.startToken},
                         {"forced_eos_token_id", nullptr}, // else the class of transformers has one
-                        {"tie_word_embeddings", config.tiedEmbedding},
+                        {"tie_word_embeddings", config.tokenReadout().tiedEmbedding},
                         {"torch_dtype", "float32"}};
     if (config.finalNorm) json["add_final_layer_norm"] = true;
-    for (const auto& [name, stack] : {std::pair{"encoder", &*config.encoder}, std::pair{"decoder", &config.stream()}}) {
-        const std::string field = name;
-        json[field + "_layers"] = stack->layers.size();
-        json[field + "_attention_heads"] = stack->layers.front().heads().heads;
-        json[field + "_ffn_dim"] = stack->feedForward.width;
+    for (const StreamSpec* stream : config.streams()) {
+        json[stream->stack + "_layers"] = stream->layers.size();
+        json[stream->stack + "_attention_heads"] = stream->layers.front().heads().heads;
+        json[stream->stack + "_ffn_dim"] = stream->feedForward.width;
     }
     if (isMarian) json["static_position_embeddings"] = true;
     return json;
@@ -187,7 +186,7 @@ constexpr const char* kPicture = "written_picture";
 
 /// @throws Error if the model has not enough tokens or positions for the picture
 std::optional<WrittenPicture> writtenPictureIn(const ConfigReader& read, const ModelSpec& config) {
-    if (!read.hasObject(kPicture) || config.readout != TextReadout::NextToken || config.hasEncoder()) return {};
+    if (!read.hasObject(kPicture) || config.readout() != TextReadout::NextToken || config.readsStream()) return {};
     const ConfigReader own = read.object(kPicture);
     const WrittenPicture picture{.rows = own.size("rows"),
                                  .columns = own.size("columns"),
@@ -216,16 +215,17 @@ ModelSpec configIn(const ModelFamily& family, const ConfigReader& read, const Te
     config.family = std::string(family.id);
     for (const std::string_view field : family.spareFields) read.pass(std::string(field).c_str());
     if (config.axis == AxisKind::Patches) {
-        config.labels = pictureLabelsIn(read, config.classes);
-        config.activation = classActivation(read, config.classes);
+        ReadoutSpec& readout = config.readouts.front();
+        readout.labels = pictureLabelsIn(read, readout.classes);
+        readout.activation = classActivation(read, readout.classes);
         return config;
     }
     // Some files hold a table that is the embedding and the readout only under the readout's name.
     if (names.contains(family.tie.stored) && family.tie.asked(read) &&
         !names.contains(family.recipe(config, "embed.W_E", names).source))
-        config.tiedEmbedding = true;
+        for (ReadoutSpec& readout : config.readouts) readout.tiedEmbedding = true;
     config.hasPrefix =
-        config.readout == TextReadout::NextToken && !config.hasEncoder() && read.flag("prefix_lm", false);
+        config.readout() == TextReadout::NextToken && !config.readsStream() && read.flag("prefix_lm", false);
     config.picture = writtenPictureIn(read, config);
     const std::vector<std::string> architectures = read.texts("architectures");
     if (family.classModels.empty()) return config;
@@ -236,20 +236,19 @@ ModelSpec configIn(const ModelFamily& family, const ConfigReader& read, const Te
     const bool hasPair = names.contains("pooler.W") || // of composed attention
                          (names.contains(names.resolve("bert.", "pooler.dense.weight")) &&
                           names.contains("cls.seq_relationship.weight"));
-    if (config.readout == TextReadout::MaskedToken && isListed(kPretraining) && hasPair)
-        config.labels = fixedLabels(TextReadout::NextSentence);
-    for (const auto& [readout, kind] : kClassModels)
-        if (isListed(kind)) {
-            config.readout = readout;
-            config.labels = fixedLabels(readout);
-            config.tiedEmbedding = true;
-            if (config.labels.empty()) config.labels = labelsIn(read);
+    if (config.readout() == TextReadout::MaskedToken && isListed(kPretraining) && hasPair)
+        config.readouts.push_back(
+            {.kind = TextReadout::NextSentence, .labels = fixedLabels(TextReadout::NextSentence)});
+    for (const auto& [kind, name] : kClassModels)
+        if (isListed(name)) {
+            ReadoutSpec readout{.kind = kind, .labels = fixedLabels(kind)};
+            if (readout.labels.empty()) readout.labels = labelsIn(read);
+            if (kind == TextReadout::TextClass) readout.activation = classActivation(read, std::ssize(readout.labels));
+            config.readouts = {readout};
             if (const nlohmann::json* padding = read.value("pad_token_id");
-                readout == TextReadout::TextClass && !isEncoder(config) && padding && padding->is_number_integer() &&
+                kind == TextReadout::TextClass && !isEncoder(config) && padding && padding->is_number_integer() &&
                 *padding >= 0 && *padding < config.tokens.vocabulary)
                 config.classPadding = padding->get<int64_t>();
-            if (readout == TextReadout::TextClass)
-                config.activation = classActivation(read, static_cast<int64_t>(config.labels.size()));
         }
     return config;
 }
@@ -262,22 +261,23 @@ nlohmann::json describeIn(const ModelFamily& family, const ModelSpec& config) {
         json[kPicture] = {
             {"rows", picture->rows},     {"columns", picture->columns},          {"channels", picture->channels},
             {"levels", picture->levels}, {"block_height", picture->blockHeight}, {"block_width", picture->blockWidth}};
-    for (const auto& [readout, kind] : kClassModels)
-        if (readout == config.readout) json["architectures"] = {std::string(family.classModels) + std::string(kind)};
-    if (predictsTokens(config.readout)) {
-        if (!config.labels.empty())
+    const ReadoutSpec& readout = config.classReadout();
+    for (const auto& [kind, name] : kClassModels)
+        if (kind == config.readout()) json["architectures"] = {std::string(family.classModels) + std::string(name)};
+    if (predictsTokens(config.readout())) {
+        if (!readout.labels.empty())
             json["architectures"] = {std::string(family.classModels) + std::string(kPretraining)};
         return json;
     }
-    if (config.labels == fixedLabels(config.readout)) return json;
-    if (config.activation != classActivation(ConfigReader(json, "config.json"), std::ssize(config.labels)))
-        json["problem_type"] = config.activation == ClassActivation::Softmax   ? "single_label_classification"
-                               : config.activation == ClassActivation::Sigmoid ? "multi_label_classification"
-                                                                               : "regression";
+    if (readout.labels == fixedLabels(readout.kind)) return json;
+    if (readout.activation != classActivation(ConfigReader(json, "config.json"), std::ssize(readout.labels)))
+        json["problem_type"] = readout.activation == ClassActivation::Softmax   ? "single_label_classification"
+                               : readout.activation == ClassActivation::Sigmoid ? "multi_label_classification"
+                                                                                : "regression";
     json["id2label"] = json["label2id"] = nlohmann::json::object();
-    for (size_t id = 0; id < config.labels.size(); ++id) {
-        json["id2label"][std::to_string(id)] = config.labels[id];
-        json["label2id"][config.labels[id]] = id;
+    for (size_t id = 0; id < readout.labels.size(); ++id) {
+        json["id2label"][std::to_string(id)] = readout.labels[id];
+        json["label2id"][readout.labels[id]] = id;
     }
     return json;
 }

@@ -42,10 +42,11 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     config.normEpsilon = read.number("layer_norm_eps", 1e-12);
     config.finalNorm = false;
     config.residual = &kPostNormResidual;
-    config.readout = hasHead ? TextReadout::MaskedToken : TextReadout::None;
-    config.hasMaskedHead = false;
-    config.tiedEmbedding = kTie.inForce(read, names);
-    config.unembedBias = hasHead;
+    const ReadoutSpec readout{.kind = TextReadout::MaskedToken,
+                              .tiedEmbedding = kTie.inForce(read, names),
+                              .unembedBias = true,
+                              .hasMaskedHead = false};
+    config.readouts.assign(hasHead ? 1 : 0, readout);
     config.feedForward = {.width = read.size("d_inner"), .activation = read.activation("ff_activation", "gelu")};
     config.layers = std::vector<LayerAttention>(static_cast<size_t>(read.size("n_layer")), attention);
     config.hasQueryStream = hasHead && names.contains(names.resolve(kPrefix, "mask_emb"));
@@ -101,32 +102,30 @@ const ModelFamily kXlNet{.id = "xlnet",
                          .leftovers = {"*.rel_attn.r_s_bias", "*.rel_attn.seg_embed", "*mask_emb"},
                          .spareFields = {"is_causal"}};
 
-const TrainableFamily kTrainsXlnet{.id = "xlnet",
-                                   .title = "XLNet: predicts words in a random order",
-                                   .readouts = {TextReadout::MaskedToken},
-                                   .permutes = true,
-                                   .looksAhead = true,
-                                   .composes = false,
-                                   .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
-                                       LayerAttention attention = attentionOfLayers(a, {});
-                                       attention.spec.put(Slot::Position, "transformer_xl",
-                                                          {static_cast<double>(a.width)});
-                                       attention.queryKeyValueBias = attention.outputBias = false;
-                                       ModelSpec config;
-                                       config.family = a.family;
-                                       config.tokens.vocabulary = vocabulary;
-                                       config.modelWidth = a.width;
-                                       config.context = std::max(context, kContext);
-                                       config.normEpsilon = 1e-12;
-                                       config.finalNorm = false;
-                                       config.residual = &kPostNormResidual;
-                                       config.readout = TextReadout::MaskedToken;
-                                       config.hasMaskedHead = false;
-                                       config.unembedBias = true;
-                                       config.feedForward = feedForwardOf(a);
-                                       config.layers = std::vector(static_cast<size_t>(a.layers), attention);
-                                       config.hasQueryStream = true;
-                                       return config;
-                                   }};
+const TrainableFamily kTrainsXlnet{
+    .id = "xlnet",
+    .title = "XLNet: predicts words in a random order",
+    .readouts = {TextReadout::MaskedToken},
+    .permutes = true,
+    .looksAhead = true,
+    .composes = false,
+    .describe = [](const Architecture& a, int64_t vocabulary, int64_t context) {
+        LayerAttention attention = attentionOfLayers(a, {});
+        attention.spec.put(Slot::Position, "transformer_xl", {static_cast<double>(a.width)});
+        attention.queryKeyValueBias = attention.outputBias = false;
+        ModelSpec config;
+        config.family = a.family;
+        config.tokens.vocabulary = vocabulary;
+        config.modelWidth = a.width;
+        config.context = std::max(context, kContext);
+        config.normEpsilon = 1e-12;
+        config.finalNorm = false;
+        config.residual = &kPostNormResidual;
+        config.readouts = {{.kind = TextReadout::MaskedToken, .unembedBias = true, .hasMaskedHead = false}};
+        config.feedForward = feedForwardOf(a);
+        config.layers = std::vector(static_cast<size_t>(a.layers), attention);
+        config.hasQueryStream = true;
+        return config;
+    }};
 
 } // namespace attn

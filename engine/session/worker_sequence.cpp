@@ -180,7 +180,7 @@ void Session::Worker::runPath() {
 void Session::Worker::requireContinuable() {
     if (path_.tokens().empty())
         throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
-    const TextReadout readout = text().config().readout;
+    const TextReadout readout = text().config().readout();
     if (!predictsTokens(readout))
         throw Error({.what = "this model predicts no tokens; it does not continue a text",
                      .where = text().info().name,
@@ -248,7 +248,7 @@ void Session::Worker::generateOne() {
 }
 
 TokenLimits Session::Worker::limits() {
-    if (text().config().readout != TextReadout::NextToken) return {};
+    if (text().config().readout() != TextReadout::NextToken) return {};
     const std::vector<int> tokens = path_.tokens();
     const auto given = std::min(static_cast<size_t>(path_.promptLength()), tokens.size());
     const GenerationRules& rules = text().source().generation();

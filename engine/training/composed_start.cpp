@@ -162,7 +162,7 @@ std::string compositionFrom(const std::vector<LayerAttention>& own, const std::s
 namespace {
 
 bool recomposeText(ModelSpec& config, const Architecture& architecture) {
-    if (config.hasEncoder()) {
+    if (config.readsStream()) {
         if (!composeSites(config, architecture.attention)) return false;
         if (const auto problem = siteProblem(config))
             throw Error({.what = *problem,

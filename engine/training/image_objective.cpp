@@ -51,9 +51,10 @@ ModelSpec visionOf(const Architecture& a, const ImageTaskInstance& task) {
                        : a.positions == "sinusoidal"             ? Positions::Sinusoidal
                                                                  : Positions::Learned;
     config.feedForward = feedForwardOf(a);
-    config.pooling = readsCls ? PatchPooling::Cls : PatchPooling::Mean;
-    config.labels = task.labels();
-    config.classes = std::ssize(config.labels);
+    config.readouts = {{.kind = TextReadout::PictureClass,
+                        .labels = task.labels(),
+                        .classes = std::ssize(task.labels()),
+                        .pooling = readsCls ? PatchPooling::Cls : PatchPooling::Mean}};
     for (int64_t merge = 1; merge <= a.merges; ++merge)
         config.patches.merges.push_back(merge * a.layers / (a.merges + 1));
     if (a.pooledTokens > 0) config.patches.pools = {{.layer = a.layers / 2, .tokens = a.pooledTokens}};
@@ -105,21 +106,22 @@ void ImageObjective::fitTo(const StartingModel& start, const Architecture& archi
                            sentence(size, instance_->channels())),
                "choose a model for such pictures, or another size in the settings of the task");
     }
-    requireOneClass(config_.activation, config_.name, "picture", "recipe: from");
+    requireOneClass(config_.classReadout().activation, config_.name, "picture", "recipe: from");
     const std::shared_ptr<const Graph> before = buildModel(config_).graph;
     const bool isRecomposed = recompose(config_, architecture);
     parameters_ = {*before, *buildModel(config_).graph, isRecomposed, config_.layers.front().headWidth};
     preprocessing_ = start.source->preprocessing();
-    const std::vector<std::string> known = config_.labels, &now = instance_->labels();
+    const std::vector<std::string> known = config_.classReadout().labels, &now = instance_->labels();
     if (known == now) return;
-    config_.labels = now;
-    classes_.rowsBefore = config_.classes;
+    ReadoutSpec& readout = config_.readouts.front();
+    readout.labels = now;
+    classes_.rowsBefore = readout.classes;
     for (const std::string& label : now) {
         const auto found = std::ranges::find(known, label);
         classes_.before.push_back(found == known.end() ? std::nullopt
                                                        : std::optional(static_cast<int>(found - known.begin())));
     }
-    config_.classes = std::ssize(now);
+    readout.classes = std::ssize(now);
 }
 
 bool ImageObjective::isNew(const std::string& parameter) const {
@@ -219,7 +221,7 @@ std::optional<WeightRecipe> ImageObjective::placeOf(const std::string& parameter
 
 ReadStored ImageObjective::openModel(const std::filesystem::path& folder) const {
     std::shared_ptr<const ModelSource> source = openModelSource(folder.string());
-    requireOneClass(source->config().activation, source->config().name, "picture", folder.string());
+    requireOneClass(source->config().classReadout().activation, source->config().name, "picture", folder.string());
     return [source = std::move(source)](const std::string& parameter, const Shape& shape, const RowWriter& write) {
         source->read(parameter, shape, write);
     };

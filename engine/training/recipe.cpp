@@ -264,7 +264,7 @@ Recipe suggestedRecipeWith(const std::string& fields) {
 
 ModelSpec decoderOf(const Architecture& a, int64_t vocabulary, int64_t context) {
     ModelSpec config = trainableFamilyNamed(a.family).describe(a, vocabulary, context);
-    if (config.hasEncoder()) {
+    if (config.readsStream()) {
         composeSites(config, a.attention);
         return config;
     }

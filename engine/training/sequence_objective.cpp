@@ -108,10 +108,10 @@ SequenceObjective::SequenceObjective(const Recipe& recipe, std::optional<Startin
     }
     if (isEncoder(config_)) requireWords(config_.layers.front().spec, instance_->contextLength(), "recipe.attention");
     config_.segments = segmentsOf(taskNamed(recipe.task), recipe.settings);
-    if (config_.hasEncoder()) config_.startToken = instance_->example(Split::Train, 0).prompt.front();
+    if (config_.readsStream()) config_.startToken = instance_->example(Split::Train, 0).prompt.front();
     structure_ = structureOf(config_, config_.context);
     written_ = config_;
-    if (config_.hasEncoder() && recipe.architecture.positions == "none" &&
+    if (config_.readsStream() && recipe.architecture.positions == "none" &&
         recipe.architecture.attention.empty()) { // a format that no family has
         Architecture architecture = recipe.architecture;
         architecture.positions = Architecture().positions;
@@ -128,15 +128,19 @@ void SequenceObjective::setReadout(const Task& task) {
     config_.picture = instance_->picture();
     requireGrid(config_);
     if (predictsTokens(task.readout)) {
-        config_.labels.clear(); // of a model that also has classes
+        std::erase_if(config_.readouts, [](const ReadoutSpec& each) { return !predictsTokens(each.kind); });
         return;
     }
     const bool hides = instance_->hidesTokens();
-    config_.labels = instance_->labels();
-    if (hides && config_.readout == TextReadout::MaskedToken) return;
-    config_.readout = hides ? TextReadout::MaskedToken : task.readout;
-    config_.tiedEmbedding = config_.hasMaskedHead = true; // as in a file without a readout of tokens
-    config_.unembedBias = hides;
+    const ReadoutSpec classes{.kind = hides ? TextReadout::NextSentence : task.readout,
+                              .labels = instance_->labels(),
+                              .activation = config_.classReadout().activation},
+        tokens = config_.tokenReadout();
+    config_.readouts.clear();
+    if (hides && tokens.kind == TextReadout::MaskedToken) config_.readouts.push_back(tokens);
+    if (hides && config_.readouts.empty()) // as in a file without a readout of tokens
+        config_.readouts.push_back({.kind = TextReadout::MaskedToken, .unembedBias = true});
+    config_.readouts.push_back(classes);
 }
 
 /// Takes the model's description, with the tokens of the task.
@@ -149,9 +153,9 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
     config_ = start.source->config();
     const bool needsEncoder = !predictsTokens(task.readout) && task.readout != TextReadout::TextClass;
     const bool saysOther = predictsTokens(task.readout)
-                               ? config_.readout != task.readout || config_.hasQueryStream != task.permutes
+                               ? config_.readout() != task.readout || config_.hasQueryStream != task.permutes
                                : (needsEncoder && !isEncoder(config_)) || config_.hasQueryStream;
-    if (saysOther || config_.hasEncoder() != task.hasSource)
+    if (saysOther || (config_.source(AxisKind::Tokens) != nullptr) != task.hasSource)
         refuse(fmt::format("{} cannot learn the task {}", config_.name, task.id),
                task.hasSource ? "choose a model with an encoder and a decoder"
                : task.readout == TextReadout::MaskedToken && !task.permutes
@@ -168,12 +172,11 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
                "choose a model whose attention is causal, without a window and without a bias of the scores");
     if (const auto problem = segmentProblem(config_.layers, config_.context, segmentsOf(task, settings)))
         refuse(problem->sentence, problem->remedy);
-    requireOneClass(config_.activation, config_.name, "text", "recipe: from");
-    const std::vector<std::string> labels = config_.labels;
-    const TextReadout readout = config_.classReadout();
+    requireOneClass(config_.classReadout().activation, config_.name, "text", "recipe: from");
+    const ReadoutSpec classes = config_.classReadout();
     parameters_ = {*own, *buildForListing(config_).graph, isRecomposed, config_.layers.front().headWidth};
     setReadout(task);
-    if (config_.labels != labels || config_.classReadout() != readout)
+    if (config_.classReadout().labels != classes.labels || config_.classReadout().kind != classes.kind)
         std::erase_if(parameters_.taken, [](const std::string& name) { return name.starts_with("classifier."); });
     const int64_t longest = std::max(columns_, sources_);
     if (config_.positions == Positions::None) { // positions by distance know no end
@@ -193,7 +196,7 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
         }
         config_.tokens.vocabulary = now.vocabularySize();
         config_.classPadding.reset();
-        if (config_.hasEncoder()) config_.encoder->tokens.vocabulary = config_.tokens.vocabulary;
+        if (config_.encoder) config_.encoder->tokens.vocabulary = config_.tokens.vocabulary;
     }
     const auto shapesOf = [](const Graph& graph) {
         std::map<std::string, Shape> shapes;
@@ -238,7 +241,7 @@ Objective::Forward SequenceObjective::forwardOf(const ModelSpec& config, int row
         return NamedLoss{.name = name, .prediction = logits, .perRow = logits.shape()[0] / rows};
     };
     std::vector<NamedLoss> losses{lossOf(Batch::kTargets, decoder.logits)};
-    if (predictsTokens(config.readout) && decoder.classes) {
+    if (predictsTokens(config.readout()) && decoder.classes) {
         losses.front().metric = metric_names::kHiddenTokens;
         losses.push_back(lossOf(Batch::kClasses, decoder.classes));
     }
@@ -273,7 +276,7 @@ Batch SequenceObjective::batch(Split split, uint64_t index, int rows) const {
 }
 
 Batch SequenceObjective::questions(Split split, uint64_t first, int rows) const {
-    if (config_.readout == TextReadout::NextToken) return questionsOf(*instance_, split, first, rows);
+    if (config_.readout() == TextReadout::NextToken) return questionsOf(*instance_, split, first, rows);
     Batch all;
     for (int row = 0; row < rows; ++row) all.append(instance_->batch(split, first + static_cast<uint64_t>(row), 1));
     return withSegments(std::move(all));
@@ -296,9 +299,9 @@ void SequenceObjective::addTo(Evaluation& evaluation, Split split, const Batch&,
 }
 
 void SequenceObjective::fill(GpuExecutor& executor, const Batch& batch) const {
-    if (config_.hasEncoder())
-        fillStream(executor, decoder_names::kSource, batch.rows, batch[Batch::kSources], config_.encoder->context);
-    fillStream(executor, {}, batch.rows, batch[Batch::kInputs], config_.context);
+    for (const StreamSpec* stream : config_.streams())
+        fillStream(executor, stream->inputs, batch.rows, batch[stream->isSource() ? Batch::kSources : Batch::kInputs],
+                   stream->context);
     const auto fillRows = [&](const char* name, const std::vector<int32_t>& values) { // 0 beyond the values
         if (!executor.hasInput(name)) return;
         const auto input = executor.inputIntegers(name);
@@ -355,7 +358,7 @@ std::vector<int> SequenceObjective::stopTokens() const {
 void SequenceObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
     const Tokenizer& tokenizer = instance_->tokenizer();
     const Example first = instance_->example(Split::Validation, 0);
-    std::vector<int32_t> prompt = config_.hasEncoder() ? first.source : first.prompt;
+    std::vector<int32_t> prompt = config_.readsStream() ? first.source : first.prompt;
     const bool keepsMasks = isEncoder(config_);
     if (keepsMasks && prompt.size() > 2 && tokenizer.isSpecial(prompt.front()))
         prompt = {prompt.begin() + 1, prompt.end() - 1}; // without the tokens around it
@@ -376,7 +379,7 @@ std::optional<WeightRecipe> SequenceObjective::placeOf(const std::string& parame
 
 ReadStored SequenceObjective::openModel(const std::filesystem::path& folder) const {
     std::shared_ptr<const ModelSource> source = openModelSource(folder.string());
-    requireOneClass(source->config().activation, source->config().name, "text", folder.string());
+    requireOneClass(source->config().classReadout().activation, source->config().name, "text", folder.string());
     return [source = std::move(source)](const std::string& parameter, const Shape& shape, const RowWriter& write) {
         source->read(parameter, shape, write);
     };

@@ -127,7 +127,7 @@ namespace {
 std::string plainFamilyOf(const ModelSpec& config) {
     for (const TrainableFamily* family : trainableFamilies())
         if (family->composes && family->describe && family->looksAhead == isEncoder(config) &&
-            family->hasSource == config.hasEncoder() && family->describe({}, 1, 1).norm == config.norm &&
+            family->hasSource == config.readsStream() && family->describe({}, 1, 1).norm == config.norm &&
             family->describe({}, 1, 1).embeddingNorm == config.embeddingNorm)
             return std::string(family->id);
     return Architecture().family; // none that this program has written
@@ -146,9 +146,9 @@ Architecture architectureOfText(const ModelSpec& config) {
             .activation = isGated ? Architecture{}.activation : activationName(config.feedForward.activation),
             .bias = first.queryKeyValueBias || first.outputBias || config.feedForward.bias,
             .attentionOnly = config.feedForward.width == 0,
-            .attention = !isComposed           ? std::string()
-                         : config.hasEncoder() ? siteCompositionOf(config)
-                                               : compositionOf(config.layers)};
+            .attention = !isComposed            ? std::string()
+                         : config.readsStream() ? siteCompositionOf(config)
+                                                : compositionOf(config.layers)};
 }
 
 Architecture architectureOfPictures(const ModelSpec& config) {
@@ -160,7 +160,7 @@ Architecture architectureOfPictures(const ModelSpec& config) {
             .activation = activationName(config.feedForward.activation),
             .attention = hasPlainAttention(config) ? std::string() : compositionOf(config.layers),
             .patch = config.patches.patch,
-            .pooling = config.pooling == PatchPooling::Cls ? "cls" : "mean",
+            .pooling = config.classReadout().pooling == PatchPooling::Cls ? "cls" : "mean",
             .positions = config.positions == Positions::Learned      ? "learned"
                          : config.positions == Positions::Sinusoidal ? "sinusoidal"
                                                                      : "none",
@@ -180,7 +180,7 @@ Recipe startingFrom(const StartingModel& model, Recipe recipe) {
     requireAsked(recipe.start, fresh, recipe.architecture);
     if (recipe.start.asked.contains("key_value_heads")) fresh.attention = withKeyValueHeads(fresh, recipe.architecture);
     recipe.start.asked.clear(); // now recorded with all others
-    if (config.hasEncoder()) {
+    if (config.readsStream()) {
         if (!fresh.attention.empty()) recipe.architecture.attention = fresh.attention;
         recipe.architecture.init = fresh.init;
         recipe.architecture.initialDeviation = fresh.initialDeviation;

@@ -44,7 +44,7 @@ TEST_CASE("storage choice: writing a token reads every weight but the other rows
     const ModelSpec& config = source->config();
     const StorageChoice choice = storageChoice(path);
     int64_t expected = choice.parameterCount;
-    if (!config.tiedEmbedding) expected -= (config.tokens.vocabulary - 1) * config.modelWidth;
+    if (!config.tokenReadout().tiedEmbedding) expected -= (config.tokens.vocabulary - 1) * config.modelWidth;
     CHECK(choice.needs.front().readBytes == 4 * expected);
     const StorageNeeds &halves = choice.needs.at(static_cast<size_t>(Storage::F16)),
                        &bytes = choice.needs.at(static_cast<size_t>(Storage::Q8_0));

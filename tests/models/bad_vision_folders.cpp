@@ -126,8 +126,8 @@ TEST_CASE("vision folders: a language command says what to use instead", "[model
 }
 
 TEST_CASE("vision folders: labels come from id2label", "[models][vision]") {
-    CHECK(openModelSource((kGoldenRoot / "vit").string())->config().labels.at(6) == "thing 6");
-    CHECK(openModelSource((kGoldenRoot / "timm_vit").string())->config().labels.empty());
+    CHECK(openModelSource((kGoldenRoot / "vit").string())->config().classReadout().labels.at(6) == "thing 6");
+    CHECK(openModelSource((kGoldenRoot / "timm_vit").string())->config().classReadout().labels.empty());
     const auto refused = [](const json& labels) {
         ModelFolder folder("vit");
         folder.edit("config.json", [&](json& config) { config["id2label"] = labels; });

@@ -39,7 +39,7 @@ void checkReferences(const std::string& name, int64_t padding) {
     for (const auto& [hook, probe] : built.graph->probes())
         if (golden.contains(hook)) outputs.emplace("result " + hook, probe.tensor);
     REQUIRE(outputs.size() >= 22);
-    CHECK(outputs.contains("result logits") == (config.readout == TextReadout::MaskedToken));
+    CHECK(outputs.contains("result logits") == (config.readout() == TextReadout::MaskedToken));
 
     const auto plan = compile(built.graph, outputs);
     CpuExecutor executor(plan, {.poisonArena = true});

@@ -58,7 +58,7 @@ TEST_CASE("one model: texts, pictures and translations open, load and answer by 
 TEST_CASE("one model: a source in memory has what its description has", "[models]") {
     const auto model = std::make_shared<WeightSet::Model>();
     model->config = pictureSpec();
-    model->config.labels = {"cat", "dog"};
+    model->config.readouts.front().labels = {"cat", "dog"};
     model->preprocessing.factor = 2;
     const auto source = makeMemorySource(std::make_shared<const WeightSet>(WeightSet{.model = model}));
     CHECK(source->config() == model->config);

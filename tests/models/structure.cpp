@@ -41,7 +41,7 @@ TEST_CASE("structure: an encoder of pictures begins a stream where tokens merge 
     config.patches.patch = 4;
     config.modelWidth = 8;
     config.patches.clsToken = false;
-    config.classes = 10;
+    config.readouts.front().classes = 10;
     config.layers = {layer(1, 1, 8), layer(1, 1, 8), layer(2, 2, 8), layer(4, 4, 4)};
     config.patches.merges = {2};
     config.patches.pools = {{.layer = 3, .tokens = 5}};
@@ -60,7 +60,7 @@ TEST_CASE("structure: an encoder of pictures begins a stream where tokens merge 
 
     config.patches.merges = {};
     config.patches.pools = {};
-    config.classes = 0;
+    config.readouts.front().classes = 0;
     const ModelStructure plain = structureOf(config);
     CHECK(plain.streams == std::vector<Stream>{{.name = "encoder", .axis = 0, .width = 8}});
     CHECK(plain.readouts.empty());

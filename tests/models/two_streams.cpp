@@ -82,7 +82,7 @@ TEST_CASE("two streams: where the file does not say it, T5 ties its readout and 
             config["model_type"] = isMt5 ? "mt5" : "t5";
         });
         const ModelSpec config = openModelSource(folder.path().string())->config();
-        CHECK(config.tiedEmbedding == !isMt5);
+        CHECK(config.tokenReadout().tiedEmbedding == !isMt5);
         CHECK((config.readoutScale == 1) == isMt5);
     }
 }

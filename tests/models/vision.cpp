@@ -84,8 +84,8 @@ TEST_CASE("vision: attention that suits a grid builds in the same encoder", "[mo
     config.modelWidth = 16;
     config.patches.clsToken = false;
     config.feedForward = {.width = 32, .activation = Activation::GeluErf};
-    config.pooling = PatchPooling::Mean;
-    config.classes = 3;
+    config.readouts.front().pooling = PatchPooling::Mean;
+    config.readouts.front().classes = 3;
     for (const char* text : {"heads=multi_head(2)", "heads=multi_head(2), mask=axial(4, 4)",
                              "heads=multi_head(2), mask=local2d(4, 4, 2, 2, 1, 1)",
                              "heads=multi_head(2), mask=shifted(4, 4, 2, 1)", "heads=multi_head(2), normaliser=xcit",
@@ -164,7 +164,7 @@ TEST_CASE("vision: windows, merges and pools that do not fit are refused", "[mod
     config.patches.patch = 4;
     config.modelWidth = 8;
     config.patches.clsToken = false;
-    config.pooling = PatchPooling::Mean;
+    config.readouts.front().pooling = PatchPooling::Mean;
     config.layers.assign(2, {.spec = plainAttention({2, 2}, {}), .headWidth = 4, .outputBias = true});
     const auto problem = [&](const std::function<void(ModelSpec&)>& change) {
         ModelSpec changed = config;

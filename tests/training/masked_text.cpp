@@ -103,7 +103,7 @@ TEST_CASE("masked text: what is trained opens as BERT, and fills in what trainin
     trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
     const auto source = openModelSource(folder.path().string());
     CHECK(source->config().family == "bert");
-    CHECK(source->config().readout == TextReadout::MaskedToken);
+    CHECK(source->config().readout() == TextReadout::MaskedToken);
     REQUIRE(source->tokenizer());
     CHECK(source->example().find("[MASK]") != std::string::npos);
     CHECK(source->stopTokens().empty());

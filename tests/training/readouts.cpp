@@ -280,8 +280,8 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
     const TemporaryFolder folder;
     trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
     const auto source = openModelSource(folder.path().string());
-    CHECK(source->config().readout == trainer.task().readout);
-    CHECK(source->config().labels == sequencesOf(trainer)->instance().labels());
+    CHECK(source->config().readout() == trainer.task().readout);
+    CHECK(source->config().classReadout().labels == sequencesOf(trainer)->instance().labels());
     CHECK(source->configText().find(each.architecture) != std::string::npos);
     LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
     CHECK(model.feed(answers.front().example.prompt));
@@ -378,8 +378,8 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
     const TemporaryFolder folder;
     trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });
     const auto source = openModelSource(folder.path().string());
-    CHECK(source->config().readout == TextReadout::MaskedToken);
-    CHECK(source->config().labels == std::vector<std::string>{"follows", "random"});
+    CHECK(source->config().readout() == TextReadout::MaskedToken);
+    CHECK(source->config().classReadout().labels == std::vector<std::string>{"follows", "random"});
     const bool isBert = recipe.architecture.attention.empty();
     CHECK(source->configText().find(isBert ? "\"BertForPreTraining\"" : "\"AttentionLabForPreTraining\"") !=
           std::string::npos);
@@ -432,7 +432,7 @@ TEST_CASE("readouts: a model of hidden words gets a new readout, and keeps its o
         recipe.start.model = folder.path().string();
         recipe.start.trained = "norms and readout";
         Trainer trainer(recipe, {.softwareThreads = 0});
-        CHECK(sequencesOf(trainer)->config().labels == sequencesOf(trainer)->instance().labels());
+        CHECK(sequencesOf(trainer)->config().classReadout().labels == sequencesOf(trainer)->instance().labels());
         CHECK(trainer.read("blocks.0.attn.W_Q") == before.read("blocks.0.attn.W_Q"));
         CHECK_FALSE(trainer.isFrozen("classifier.W"));
         const std::vector<float> readout = trainer.read("classifier.W");

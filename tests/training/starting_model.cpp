@@ -266,7 +266,7 @@ TEST_CASE("training from a model: a model with two stacks learns other languages
     CHECK(french.evaluate(Split::Validation, 32).loss < before);
     const TemporaryFolder folder;
     writeModel(folder.path() / "model", french);
-    CHECK(openModelSource((folder.path() / "model").string())->config().hasEncoder());
+    CHECK(openModelSource((folder.path() / "model").string())->config().readsStream());
 }
 
 TEST_CASE("training from a model: a model of pictures learns on, with a new readout for other classes",
@@ -296,7 +296,7 @@ TEST_CASE("training from a model: a model of pictures learns on, with a new read
     recipe.settings.values = {{"size", static_cast<double>(shapes.size().height)}};
     Trainer other(recipe, onOneThread());
     CHECK(other.objective().isNew("head.W_H"));
-    CHECK(imagesOf(other)->config().classes == 2);
+    CHECK(imagesOf(other)->config().classReadout().classes == 2);
     const auto rows = other.read("head.W_H"),
                before =
                    Trainer(suggestedRecipe(taskNamed("shapes"), "builtin:vit-shapes"), onOneThread()).read("head.W_H");
@@ -309,7 +309,7 @@ TEST_CASE("training from a model: a model of pictures learns on, with a new read
     CHECK(row(rows, known) == row(before, 2));
     CHECK(std::isfinite(other.step().loss));
     writeModel(folder.path() / "model", other);
-    CHECK(openModelSource((folder.path() / "model").string())->config().classes == 2);
+    CHECK(openModelSource((folder.path() / "model").string())->config().classReadout().classes == 2);
 }
 
 TEST_CASE("training from a model: the run prepares pictures as the model does", "[training]") {
