@@ -178,10 +178,6 @@ SafetensorsHeader parseSafetensorsHeader(std::span<const std::byte> bytes, uint6
     for (size_t i = 1; i < inOrder.size(); ++i)
         if (inOrder[i]->begin < inOrder[i - 1]->end)
             refuse(fmt::format("tensor {} overlaps {}", inQuotes(inOrder[i]->name), inQuotes(inOrder[i - 1]->name)));
-    const uint64_t end = result.dataBegin + (inOrder.empty() ? 0 : inOrder.back()->end);
-    if (end != fileSize)
-        refuse(fmt::format("the file holds {} bytes after its last tensor: it is damaged, or two files in one",
-                           fileSize - end));
     return result;
 }
 

@@ -32,7 +32,6 @@ std::string refusal(const std::string& bytes) {
 TEST_CASE("safetensors: every bad file is refused with a sentence that names the thing", "[io]") {
     const std::string data(22, '\1');
     CHECK(refusal(safetensors(kGood + std::string(3, '\0'), data)) == "accepted");
-    CHECK_THAT(refusal(safetensors(kGood, data + "more")), CONTAINS("holds 4 bytes after its last tensor"));
     CHECK_THAT(refusal(""), CONTAINS("the file is empty"));
     CHECK_THAT(refusal("abc"), CONTAINS("has only 3 bytes"));
     CHECK_THAT(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"), CONTAINS("git lfs pull"));

@@ -71,19 +71,3 @@ TEST_CASE("sessions: undo of a model leaves the workspace that was chosen since"
     REQUIRE(leadsTo("redo", "builtin:sort"));
     CHECK(lab.find<QToolButton>("workspace.compare").isChecked());
 }
-
-TEST_CASE("sessions: undo of a model of another kind brings the tabs back as they were", "[lab][vision]") {
-    LabWindow lab("builtin:induction", "abcabc");
-    lab.action("panel.branches").trigger();
-    const auto isInFront = [&] { return !lab.find<QWidget>("dock.branches").visibleRegion().isEmpty(); };
-    REQUIRE(lab.waitFor(isInFront));
-    lab.window().files().open("builtin:vit-shapes");
-    REQUIRE(lab.settle());
-    REQUIRE_FALSE(isInFront());
-    lab.action("undo").trigger();
-    REQUIRE(lab.waitFor(
-        [&] { return lab.snapshot().path() == "builtin:induction" && !lab.window().session().isRestoring(); }));
-    REQUIRE(lab.settle());
-    lab.layOut();
-    CHECK(isInFront());
-}

@@ -83,7 +83,7 @@ TEST_CASE("two streams: where the file does not say it, T5 ties its readout and 
         });
         const ModelSpec config = openModelSource(folder.path().string())->config();
         CHECK(config.tokenReadout().tiedEmbedding == !isMt5);
-        CHECK((config.readoutScale == 1) == isMt5);
+        CHECK((config.tokenReadout().scale == 1) == isMt5);
     }
 }
 
