@@ -19,8 +19,8 @@ struct ModelBuild {
     int64_t sourceCapacity = 0; ///< keys in the cache of the source, for a model with an encoder
     /// S: largest number of tokens of the source, or of all sequences' sources; patches have their own.
     int64_t source = 0;
-    int64_t keys = 0;           ///< see AttentionSite::keys
-    bool isFormed = false;      ///< see AttentionSite::isFormed
+    int64_t keys = 0;      ///< see AttentionSite::keys
+    bool isFormed = false; ///< see AttentionSite::isFormed
     /// Rows per sequence, a multiple of 8, for several sequences without a cache. 1 with a cache: each row of a step
     /// says which of several sequences it continues (paged_inputs in step_memory.h). Else 0.
     int64_t sequence = 0;

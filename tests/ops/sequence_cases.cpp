@@ -80,7 +80,7 @@ SelectivelyScanned selectiveScanCase(Case& t, int64_t most) {
                            .decay = t.real("decay", {W, N}),
                            .in = t.real("in", {B, T, N}, {}, 0.5),
                            .out = t.real("out", {B, T, N}, {}, 0.5),
-                           .state = t.real("h", {B, N, W}),
+                           .state = t.real("h", {B, N, W}, {}, 0.3), // its terms add up over all rows
                            .lengths = someLengths(t, B, T)};
     for (double& step : t.values["step"]) step = std::abs(step);
     for (double& decay : t.values["decay"]) decay = -std::abs(decay);

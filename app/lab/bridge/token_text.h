@@ -15,7 +15,4 @@ QString tokenText(const Snapshot& snapshot, int token);
 /// hidden.
 std::optional<int> predictedWord(const Snapshot& snapshot);
 
-/// How a sentence names the token whose row the readout reads: "the last token" or “[CLS]”.
-QString readoutToken(const Snapshot& snapshot);
-
 } // namespace attn

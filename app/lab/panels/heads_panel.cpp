@@ -1,6 +1,5 @@
 #include "app/lab/panels/heads_panel.h"
 
-#include "app/lab/bridge/token_text.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/controls/gate_slider.h"

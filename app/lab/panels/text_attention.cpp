@@ -3,7 +3,6 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
-#include "app/lab/bridge/token_text.h"
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/cell_view.h"
 #include "app/lab/widgets/empty_state.h"

@@ -1,8 +1,11 @@
 #include "app/lab/workbench/input_kind.h"
 
+#include "app/figures/token_label.h"
+
 #include <QCoreApplication>
 #include <QWidget>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace attn {
@@ -45,6 +48,13 @@ void showPages(std::initializer_list<std::pair<AxisKind, QWidget*>> pages, AxisK
 
 bool canAnalyse(const Snapshot& snapshot) {
     return snapshot.answer || (snapshot.sequence && !snapshot.sequence->tokens.empty());
+}
+
+QString readoutToken(const Snapshot& snapshot) {
+    const auto row = static_cast<size_t>(snapshot.next ? std::max(0, snapshot.next->row) : 0);
+    const size_t count = snapshot.sequence ? snapshot.sequence->tokens.size() : 0;
+    return row + 1 < count ? QStringLiteral("“%1”").arg(tokenLabel(snapshot.sequence->tokens[row]))
+                           : QCoreApplication::translate("attn::Input", "the last token");
 }
 
 } // namespace attn
