@@ -1,5 +1,6 @@
 """A person in front of the program: finds controls by the names and texts that screen readers speak (AT-SPI), and uses a real
 mouse and keyboard (xdotool). Needs a display and a session bus; `./dev person` provides both."""
+import itertools
 import os
 import re
 import subprocess
@@ -134,6 +135,22 @@ class Person:
                 if found:
                     return found
         return wait(look, f"nothing on the screen says {pattern.pattern!r}")
+
+    def reads_tip(self, pattern, x, y):
+        """Rests the mouse at a place of the screen, and gives the match in the tip that opens there. A tip closes after
+        some seconds, which a look at the whole window may outlast: the mouse moves again, and only tips are read."""
+        pattern, looks = re.compile(pattern), itertools.count()
+
+        def look():
+            turn = next(looks)
+            if turn % 30 == 0:
+                run("xdotool", "mousemove", x + turn // 30 % 2, y)
+            for window in self.application():
+                if window.getRole() != pyatspi.ROLE_FRAME:
+                    for thing in (window, *showing(window)):
+                        if found := pattern.search(name_of(thing)):
+                            return found
+        return wait(look, f"no tip says {pattern.pattern!r}")
 
     # ---- hands
 

@@ -187,8 +187,7 @@ class Teacher:
         written = text_of(text)
         require(written.startswith(SENTENCE) and len(written) > len(SENTENCE) + 10, f"the text is {written!r}")
         box = text.queryText().getCharacterExtents(len(SENTENCE) + 2, pyatspi.DESKTOP_COORDS)
-        run("xdotool", "mousemove", box[0] + box[2] // 2, box[1] + box[3] // 2)
-        probability = self.person.reads(r"Token \d+, id \d+, probability ([\d.]+) %")
+        probability = self.person.reads_tip(r"Token \d+, id \d+, probability ([\d.]+) %", box[0] + box[2] // 2, box[1] + box[3] // 2)
         candidates = list(self.person.all(re.compile(r"probability [\d.]+ %"), CELL))
         require(candidates, "no next token has a probability")
         return f"temperature {value:g}: {written[len(SENTENCE):]!r}, {probability[0]}; next: {candidates[0].name!r}"
