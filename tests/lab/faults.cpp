@@ -87,6 +87,7 @@ TEST_CASE("lab: a session that a full disk refuses leaves the older one and give
 TEST_CASE("lab: signals that end a program are heard on the window's thread", "[lab]") {
     LabWindow lab;
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        std::signal(number, SIG_DFL); // nohup and shells ignore some of them, which a program then does too
         QObject context;
         bool isAsked = false;
         onQuitSignal(&context, [&] { isAsked = true; });
