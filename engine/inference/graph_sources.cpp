@@ -37,6 +37,15 @@ TensorStore::StorageOf storageRule(const Graph& graph, Storage storage) {
     };
 }
 
+std::vector<std::pair<std::string, Shape>> withRows(std::vector<std::pair<std::string, Shape>> tensors, int64_t rows) {
+    for (auto& [name, shape] : tensors) {
+        std::vector<int64_t> extents = shape.extents();
+        extents.front() = rows;
+        shape = Shape(extents);
+    }
+    return tensors;
+}
+
 uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors) {
     uint64_t bytes = 0;
     for (const auto& [name, shape] : tensors) bytes += static_cast<uint64_t>(shape.paddedElements()) * 4;

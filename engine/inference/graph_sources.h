@@ -26,6 +26,9 @@ std::set<std::string> compactParameters(const Graph& graph);
 /// its rows fit, else in a storage with more bits.
 TensorStore::StorageOf storageRule(const Graph& graph, Storage storage);
 
+/// The same tensors with another extent along axis 0.
+std::vector<std::pair<std::string, Shape>> withRows(std::vector<std::pair<std::string, Shape>> tensors, int64_t rows);
+
 /// The device memory for tensors, in bytes.
 uint64_t paddedBytes(const std::vector<std::pair<std::string, Shape>>& tensors);
 

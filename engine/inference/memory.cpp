@@ -92,12 +92,7 @@ void Memory::allocate(const States& states, int64_t rows) {
 }
 
 void Memory::grow(int64_t rows) {
-    States larger = perToken_;
-    for (auto& [name, shape] : larger) {
-        std::vector<int64_t> extents = shape.extents();
-        extents.front() = rows;
-        shape = Shape(extents);
-    }
+    States larger = withRows(perToken_, rows);
     store_.resize(larger);
     perToken_ = std::move(larger);
     rows_ = rows;

@@ -1,5 +1,6 @@
 #include "engine/inference/paged_memory.h"
 
+#include "engine/inference/graph_sources.h"
 #include "engine/ops/paged_attention.h"
 #include "engine/runtime/tensor_store.h"
 
@@ -16,12 +17,7 @@ size_t PagedMemory::pagesFor(size_t tokens) { return (tokens + kPageRows - 1) / 
 
 void PagedMemory::grow(size_t pages) {
     const auto rows = static_cast<int64_t>(pages) * kPageRows;
-    States larger = states_;
-    for (auto& [name, shape] : larger) {
-        std::vector<int64_t> extents = shape.extents();
-        extents.front() = rows;
-        shape = Shape(extents);
-    }
+    States larger = withRows(states_, rows);
     store_.resize(larger);
     states_ = std::move(larger);
     rows_ = rows;

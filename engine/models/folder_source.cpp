@@ -156,7 +156,7 @@ private:
                     .files = weights_.otherFiles()};
         std::ranges::copy(weights_.warnings(), std::back_inserter(warnings_));
         for (const auto& [read, other] : family_.twins)
-            if (const std::string one(read), two(other); config_.readouts.front().unembedBias && names_.contains(one) &&
+            if (const std::string one(read), two(other); config_.tokenReadout().unembedBias && names_.contains(one) &&
                                                          names_.contains(two) && !isSameTable(weights_, one, two))
                 warnings_.push_back(
                     fmt::format("{} differs from {} although both are one vector: predictions use {}", two, one, one));

@@ -124,7 +124,7 @@ private:
     void forgetSearch();           ///< it was after another prompt, or with other parameters or changes
     void refreshSearch();          ///< updates Snapshot::beams
     void takeHypothesis(int node); ///< makes the current path end there
-    void refreshSequence();        ///< updates tokens, text, branches, logits, newest rows
+    void refreshSequence();        ///< updates tokens, text, branches, logits, rows of the readout
     /// Updates the next tokens and, if wanted, the views of the original run. Clears the cache if it had to run.
     void refreshOriginal(std::span<const int> tokens);
     OriginalViews originalViews(); ///< views of the tokens in the cache

@@ -20,7 +20,7 @@ HeadsPanel::HeadsPanel(Workbench& bench, QWidget* parent)
       pictures_(new PictureHeads("headsPictures", PictureHeads::Kind::Overlays, bench)),
       caption_(makeHintLabel("headsCaption")) {
     grid_->setObjectName("headsGrid");
-    grid_->setAccessibleName(tr("Heads: where each looks, and gates"));
+    grid_->setAccessibleName(tr("Heads: where each one looks, and its gate"));
     pictures_->hide();
     QWidget* gates = makeGates();
     makeColumn(this, spacing::kGap, {caption_, {grid_, 1}, {pictures_, 1}, gates});
@@ -106,7 +106,7 @@ void HeadsPanel::showRows() {
         const OriginalViews* compared = bench_.compared(*snapshot_);
         grid_->setRows(snapshot_->readoutRows, compared ? compared->readoutRows : nullptr);
     }
-    const QString token = snapshot_ ? readoutToken(*snapshot_) : tr("the last token");
+    const QString token = readoutToken(snapshot_.get());
     grid_->setReadoutToken(token);
     const InputKind& kind = snapshot_ ? inputKind(*snapshot_) : bench_.input();
     const QString places = tr("One tile per head; the rows are layers.");

@@ -69,7 +69,7 @@ private:
     QColor hue_ = QColor(230, 120, 30);
     QString siteLabel(int site) const;
     std::vector<QString> siteLabels_;
-    QString readoutToken_ = tr("the last token");
+    QString readoutToken_;
     int layers_ = 0, heads_ = 0;
     int layer_ = 0, head_ = 0;
     int cellWidth_ = 60, cellHeight_ = 30, labelWidth_ = 30, headerHeight_ = 18;

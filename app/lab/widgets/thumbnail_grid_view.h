@@ -53,7 +53,7 @@ private:
     void move(int layers, int columns);
     QString describe(const HeadChoice& choice) const;
 
-    QString emptyText_, readoutToken_ = tr("the last token");
+    QString emptyText_, readoutToken_;
     QVariantAnimation glow_;
 };
 

@@ -50,10 +50,10 @@ bool canAnalyse(const Snapshot& snapshot) {
     return snapshot.answer || (snapshot.sequence && !snapshot.sequence->tokens.empty());
 }
 
-QString readoutToken(const Snapshot& snapshot) {
-    const auto row = static_cast<size_t>(snapshot.next ? std::max(0, snapshot.next->row) : 0);
-    const size_t count = snapshot.sequence ? snapshot.sequence->tokens.size() : 0;
-    return row + 1 < count ? QStringLiteral("“%1”").arg(tokenLabel(snapshot.sequence->tokens[row]))
+QString readoutToken(const Snapshot* snapshot) {
+    const auto row = static_cast<size_t>(snapshot && snapshot->next ? std::max(0, snapshot->next->row) : 0);
+    const size_t count = snapshot && snapshot->sequence ? snapshot->sequence->tokens.size() : 0;
+    return row + 1 < count ? QStringLiteral("“%1”").arg(tokenLabel(snapshot->sequence->tokens[row]))
                            : QCoreApplication::translate("attn::Input", "the last token");
 }
 

@@ -104,7 +104,7 @@ void showPages(std::initializer_list<std::pair<AxisKind, QWidget*>> pages, AxisK
 /// Whether there is something to analyse: a text with tokens, or a picture that the model has read.
 bool canAnalyse(const Snapshot& snapshot);
 
-/// How a sentence names the token whose row the readout reads: "the last token" or “[CLS]”.
-QString readoutToken(const Snapshot& snapshot);
+/// How a sentence names the token whose row the readout reads: "the last token" or “[CLS]”. @param snapshot may be null
+QString readoutToken(const Snapshot* snapshot);
 
 } // namespace attn
