@@ -24,7 +24,7 @@ std::vector<std::string> tokenHooks(const ModelInfo& model, int site) {
         if ((hook.starts_with(own.inBlock("hook_")) && !hook.ends_with("pooled_into")) || // places of a picture
             (isOfStream && hook.starts_with(own.hook(""))))
             hooks.push_back(hook);
-    std::ranges::stable_partition(hooks, [&](const std::string& hook) {
+    std::stable_partition(hooks.begin(), hooks.end(), [&](const std::string& hook) {
         return hook == own.hook("state") || hook == own.inBlock("hook_resid_post");
     });
     return hooks;

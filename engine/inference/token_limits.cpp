@@ -51,8 +51,7 @@ TokenLimits tokenLimits(const GenerationRules& rules, std::span<const int> token
     const bool isForced = given == 1 && rules.firstToken.has_value(); // what follows the forced token is the first
     if (tokens.size() == given + (isForced ? 1 : 0)) bar(rules.suppressedFirst);
     std::ranges::sort(barred);
-    const auto same = std::ranges::unique(barred);
-    barred.erase(same.begin(), same.end());
+    barred.erase(std::unique(barred.begin(), barred.end()), barred.end());
     return limits;
 }
 

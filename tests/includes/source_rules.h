@@ -26,8 +26,8 @@ std::vector<std::string> guessedMarkup(const std::filesystem::path& root);
 
 /// The boxes for numbers in app/lab that do not say when they replace a number.
 std::vector<std::string> boxesOfQt(const std::filesystem::path& root);
-/// The views of std::ranges in engine and app. clang-tidy 14 cannot read those of libstdc++ 12, so that `./dev lint`
-/// would stop at the file. One sentence for each.
+/// The views of std::ranges in engine and app, and the algorithms that answer with one. Clang 14 cannot read those of
+/// libstdc++ 12, so that `./dev lint` and `./dev fuzz` would stop at the file. One sentence for each.
 std::vector<std::string> viewsOfRanges(const std::filesystem::path& root);
 
 /// The words that docs/glossary.md has in italics under "do not say", where comments, texts with a space and documents
