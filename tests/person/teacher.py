@@ -50,32 +50,26 @@ class Teacher:
             self.person.click_on(thing)
         wait(lambda: has_state(thing, pyatspi.STATE_CHECKED) == is_wanted, f"{thing.name} does not change")
 
-    def read_heatmap(self):
-        """Walks down the first column with the arrow keys: the label of each row, and its weight."""
-        heatmap = self.person.see(HEATMAP)
-        self.person.click_on(heatmap, 0.2, 0.5)
-        pattern = re.compile(r"“([^“”]*)” \((\d+)\) gives ([\d.]+) % of its attention to “([^“”]*)” \((\d+)\)")
-        first = wait(lambda: pattern.search(heatmap.description), lambda: f"the heatmap says {heatmap.description!r}")
-        self.person.keys(*["Up"] * int(first[2]), *["Left"] * int(first[5]))
-        rows, weights = [], []
-        while True:
-            found = wait(lambda: (found := pattern.search(heatmap.description)) and (found[2], found[5]) == (str(len(rows)), "0") and found,
-                         lambda: f"row {len(rows)} says {heatmap.description!r}")
-            rows.append(found[1])
-            weights.append(float(found[3]) / 100)
-            before = heatmap.description
-            self.person.keys("Down")
-            if heatmap.description == before:
-                return rows, weights
-
     def read_sentence(self):
-        """Reads the heatmap until its rows are the sentence."""
-        seen = []
-
-        def read():
-            seen[:] = self.read_heatmap()
-            return "".join(seen[0]).replace(SPACE, " ") == SENTENCE and seen
-        return wait(read, lambda: f"the rows of the heatmap are {seen}")
+        """Walks down the first column of the heatmap with the arrow keys until its rows are the sentence: the label of each row,
+        and its weight. Begins again if another run came meanwhile."""
+        heatmap = self.person.see(HEATMAP)
+        pattern = re.compile(r"“([^“”]*)” \((\d+)\) gives ([\d.]+) % of its attention to “([^“”]*)” \((\d+)\)")
+        for _ in range(20):
+            self.person.click_on(heatmap, 0.2, 0.5)
+            self.person.keys(*["Up"] * 20, *["Left"] * 20)
+            rows, weights = [], []
+            try:
+                while "".join(rows).replace(SPACE, " ") != SENTENCE:
+                    found = wait(lambda: (found := pattern.search(heatmap.description)) and (found[2], found[5]) == (str(len(rows)), "0") and found,
+                                 "the row does not come", polls=100)
+                    rows.append(found[1])
+                    weights.append(float(found[3]) / 100)
+                    self.person.keys("Down")
+                return rows, weights
+            except Missing:
+                last = heatmap.description
+        raise Missing(f"the rows of the heatmap are {rows}, then it says {last!r}")
 
     def own_sentence(self):
         self.open_english()
