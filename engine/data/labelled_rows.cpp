@@ -15,7 +15,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <span>
 #include <string_view>
@@ -90,10 +89,12 @@ private:
 
     static std::string listed(const std::set<std::string>& names) {
         constexpr size_t kMost = 8;
-        return fmt::format(
-            "the column{} {}{}", names.size() > 1 ? "s" : "",
-            joined(names | std::views::take(kMost), [](const std::string& name) { return inQuotes(name); }),
-            names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
+        std::string list;
+        size_t shown = 0;
+        for (auto name = names.begin(); name != names.end() && shown < kMost; ++name, ++shown)
+            list += (list.empty() ? "" : ", ") + inQuotes(*name);
+        return fmt::format("the column{} {}{}", names.size() > 1 ? "s" : "", list,
+                           names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
     }
 
     std::vector<Role> roles_;

@@ -4,8 +4,7 @@
 #include "engine/io/decode_image.h"
 #include "engine/models/model_source.h"
 #include "tests/analysis/vision_golden.h"
-#include "tests/models/model_folder.h"
-#include "tests/support/program.h"
+#include "tests/support/catch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -86,38 +85,6 @@ TEST_CASE("storage effects: of a picture, the probabilities of the classes take 
     CHECK(found->effects[0].predictionDivergence == 0);
     CHECK(found->effects[2].predictionDivergence > found->effects[1].predictionDivergence);
     CHECK(found->effects[2].meanDivergence() > found->effects[1].meanDivergence());
-}
-
-TEST_CASE("storage effects: a storage that weights overflow says so, and the others are measured", "[analysis][gpu]") {
-    const test::ModelFolder folder;                    // GPT-2
-    folder.setValues("h.1.mlp.c_proj.weight", {1e5f}); // f16 reaches 65504
-    LanguageModel model(openModelSource(folder.path().string()), {});
-    const auto found = std::static_pointer_cast<const StorageEffects>(
-        runAnalysis(StorageEffectsAnalysis{}, model, {.input = Input(TextInput{.tokens = {1, 2, 3, 4}})}));
-    REQUIRE(found->effects.size() == std::size(kStorages));
-    for (const StorageEffects::Effect& effect : found->effects) {
-        INFO(storageName(effect.storage) << ": " << effect.problem);
-        if (effect.storage == Storage::F16) {
-            CHECK_THAT(effect.problem, CONTAINS("are NaN or infinite, so there is no result"));
-        } else {
-            CHECK(effect.problem.empty());
-            CHECK(std::isfinite(effect.perplexity));
-            CHECK(effect.divergence.size() == found->effects.front().divergence.size());
-        }
-    }
-    const std::string command = "storage --tokens 1,2,3,4 '" + folder.path().string() + "'";
-    const test::Answer table = test::runProgram(command), json = test::runProgram(command + " --json", " 2>/dev/null");
-    CHECK(table.code == 0);
-    CHECK_THAT(table.text, CONTAINS("\nf16      not available: ") && CONTAINS("\nbf16  ") && CONTAINS("\nq4_k  "));
-    const nlohmann::json rows = nlohmann::json::parse(json.text);
-    REQUIRE(rows.size() == std::size(kStorages));
-    CHECK(rows[1].at("problem").get<std::string>() == found->effects[1].problem);
-    CHECK(rows[2].at("bytes").get<int64_t>() == found->effects[2].parameterBytes);
-
-    folder.setValues("h.1.mlp.c_proj.weight", std::vector<float>(128 * 32, 3e38f)); // too much for f32
-    LanguageModel broken(openModelSource(folder.path().string()), {});
-    CHECK_THROWS_WITH(StorageEffectsAnalysis{}.run(broken, {.input = Input(TextInput{.tokens = {1, 2, 3}})}),
-                      CONTAINS("NaN or infinite"));
 }
 
 TEST_CASE("storage effects: of a model of pictures without a classifier only the patterns are compared",
