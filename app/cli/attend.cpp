@@ -6,7 +6,9 @@
 #include "engine/attention/head_counts.h"
 #include "engine/attention/position/dependency_tree.h"
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/io/tensor_writer.h"
+#include "engine/models/left_out.h"
 #include "engine/playground/attention_operands.h"
 #include "engine/playground/attention_run.h"
 #include "engine/playground/playground_input.h"
@@ -72,6 +74,8 @@ int attend(const AttendOptions& options) {
                      .hint = "give for example --random 64,16"});
     AttentionOperands inputs = options.input.empty() ? drawInputs(options.random, counts, options.seed)
                                                      : readAttentionOperands(options.input, counts);
+    for (const std::string& sentence : sentencesOf({.tensors = inputs.leftOut}))
+        fmt::print(stderr, "attention-cli: warning: {}: {}\n", printable(options.input), sentence);
     inputs.sizes.layer = options.layer;
     const int64_t tokens = inputs.sizes.queries;
     requireWords(spec, tokens, options.input.empty() ? "--random" : "--input");

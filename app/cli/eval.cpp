@@ -99,11 +99,10 @@ void addEval(Command& command) {
     command.about(
         "A training run is measured on the examples of its task. --data measures any model that answers with classes, "
         "with several labels or with numbers, on a table of your own: CSV, JSON (an object a line) or fields with "
-        "tabs. Its "
-        "first line names the columns: text (and second) or file_name of a picture in the same folder, and labels, "
-        "with several separated by | ; or a comma; or a column for each label with 1 or 0. Of pictures it may be a "
-        "folder "
-        "with metadata.csv, or with a folder for each label.");
+        "tabs. Its first line names the columns: text (and second) or file_name of a picture in the same folder, and "
+        "labels, with several separated by | ; or a comma; or a column for each label with 1 or 0. A warning names the "
+        "columns that nothing reads. Of pictures it may be a folder with metadata.csv, or with a folder for each "
+        "label.");
     command.about("One class of several: accuracy. Several labels: exact match, where a label is said from a "
                   "probability of 50 % on. "
                   "Both: precision, recall and F1 of each label, micro mean (of all labels together) and macro mean "

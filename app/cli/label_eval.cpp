@@ -41,6 +41,7 @@ struct Measured {
     size_t examples = 0, cut = 0;           ///< cut: texts of which the model reads only the beginning
     std::vector<double> targets{};          ///< [examples, labels]
     std::string split{};                    ///< what the examples are
+    std::vector<std::string> warnings{};    ///< of the examples
 
     Input input(size_t index) const { return picture ? picture(index) : inputs[index]; }
     ClassActivation activation() const { return model->info().activation; }
@@ -109,8 +110,10 @@ void addExamples(Measured& measured, const EvalOptions& options, const Recipe& r
         return;
     }
     if (task.readout != TextReadout::TextClass) refuseTask(task, info, "they have no labels of a whole text");
+    std::string remark;
     std::vector<LabelledRow> rows =
-        readLabelledRows(recipe.settings.data.text, measured.labels, LabelKind::Several, false);
+        readLabelledRows(recipe.settings.data.text, measured.labels, LabelKind::Several, false, &remark);
+    if (!remark.empty()) measured.warnings.push_back(remark);
     std::erase_if(rows, [&](const LabelledRow& row) { return isForValidation(row.text) == (split == Split::Train); });
     for (const LabelledRow& row : rows)
         measured.targets.insert(measured.targets.end(), row.targets.begin(), row.targets.end());
@@ -121,7 +124,10 @@ void addExamples(Measured& measured, const EvalOptions& options, const Recipe& r
 /// The rows of a person's table.
 void addRows(Measured& measured, const std::string& data) {
     const bool ofPictures = measured.model->info().inputAxis() == AxisKind::Patches;
-    std::vector<LabelledRow> rows = readLabelledRows(data, measured.labels, kindOf(measured.activation()), ofPictures);
+    std::string remark;
+    std::vector<LabelledRow> rows =
+        readLabelledRows(data, measured.labels, kindOf(measured.activation()), ofPictures, &remark);
+    if (!remark.empty()) measured.warnings.push_back(remark);
     for (size_t i = 0; i < rows.size(); ++i)
         for (const double target : rows[i].targets)
             if (std::abs(target) > static_cast<double>(std::numeric_limits<float>::max()))
@@ -165,8 +171,10 @@ Measured opened(const EvalOptions& options, const fs::path& recipe) {
     else
         addRows(measured, options.data);
     if (measured.cut > 0)
-        fmt::print(stderr, "attention-cli: warning: {} of {} texts are longer than the model reads and were cut\n",
-                   measured.cut, measured.examples);
+        measured.warnings.push_back(fmt::format("{} of {} texts are longer than the model reads and were cut",
+                                                measured.cut, measured.examples));
+    for (const std::string& warning : measured.warnings)
+        fmt::print(stderr, "attention-cli: warning: {}\n", printableLines(warning));
     return measured;
 }
 
@@ -308,7 +316,9 @@ int evaluateLabels(const EvalOptions& options, const fs::path& recipe) {
     }
     const LabelScores scores = scoresOf(measured, measured.examples);
     nlohmann::json json = scoresJson(scores, measured.labels);
-    json.update({{"model", info.name}, {"split", measured.split}, {"warnings", info.warnings}});
+    std::vector<std::string> warnings = info.warnings;
+    warnings.insert(warnings.end(), measured.warnings.begin(), measured.warnings.end());
+    json.update({{"model", info.name}, {"split", measured.split}, {"warnings", warnings}});
     if (!options.json) {
         printScores(scores, measured.split);
         printLabels(scores, measured.labels);

@@ -98,6 +98,10 @@ int storage(const StorageOptions& options) {
     if (options.json) {
         nlohmann::json rows = nlohmann::json::array();
         for (const StorageEffects::Effect& effect : found->effects) {
+            if (!effect.problem.empty()) {
+                rows.push_back({{"storage", storageName(effect.storage)}, {"problem", effect.problem}});
+                continue;
+            }
             nlohmann::json row{{"storage", storageName(effect.storage)},
                                {"bytes", effect.parameterBytes},
                                {asked.isText() ? "tokens_per_second" : "pictures_per_second", effect.perSecond},
@@ -118,7 +122,11 @@ int storage(const StorageOptions& options) {
         fmt::print(stderr, "The text has no token that follows another, so it has no perplexity; {}.\n",
                    asked.info().readsSource ? "give --source, and the beginning of what the model writes with --prompt"
                                             : "give a longer text");
-    for (const StorageEffects::Effect& effect : found->effects)
+    for (const StorageEffects::Effect& effect : found->effects) {
+        if (!effect.problem.empty()) {
+            fmt::print("{:<8} not available: {}\n", storageName(effect.storage), effect.problem);
+            continue;
+        }
         fmt::print("{:<8} {:>9.1f} {:>10} {:>13} {:>15} {:>11.5f}  {}\n", storageName(effect.storage),
                    static_cast<double>(effect.parameterBytes) / (1 << 20),
                    effect.perSecond > 0 ? fmt::format("{:.0f}", effect.perSecond) : "–", // no rate without a cache
@@ -129,6 +137,7 @@ int storage(const StorageOptions& options) {
                        ? fmt::format("{:.4f}", effect.largestChange) // change of a number, not of a probability
                        : fmt::format("{:.2f} %", static_cast<double>(effect.largestChange) * 100),
                    effect.meanDivergence(), effect.storage == Storage::F32 ? "" : mostChanged(asked, effect));
+    }
     return kDone;
 }
 
@@ -156,8 +165,10 @@ void addStorage(Command& command) {
         "measured speed of writing, the perplexity of the text, the largest change of a probability of the next token, "
         "and how far the patterns of the heads are from those of f32 (Jensen-Shannon divergence, 0 to 1). q4_k packs "
         "weights in blocks of 256, so it keeps only matrices whose rows can be cut into such blocks; the others are "
-        "kept as q8_0. With --image FILE, for a model that reads pictures: how many pictures it reads a second, and "
-        "how far the probabilities of the classes are from those of f32, in bits; a picture has no perplexity.");
+        "kept as q8_0. A storage in which the model gives no numbers, for example because weights are too large for "
+        "f16, has the reason in its line; with --json, in \"problem\". With --image FILE, for a model that reads "
+        "pictures: how many pictures it reads a second, and how far the probabilities of the classes are from those of "
+        "f32, in bits; a picture has no perplexity.");
     options->asked.addTo(command);
     addJson(command, options->json);
     command.example("attention-cli storage builtin:stories --prompt 'Once upon a time there was a cat.'");

@@ -174,6 +174,13 @@ LensAnswer showStorageEffects(const AnalysisResult& result, const LensSubject& s
     std::vector<float> values;
     for (const StorageEffects::Effect& effect : found.effects) {
         const QString name = QString::fromStdString(std::string(storageName(effect.storage)));
+        if (!effect.problem.empty()) {
+            answer.summary +=
+                ' ' + LensText::tr("%1 is not available: %2.").arg(name, QString::fromStdString(effect.problem));
+            answer.rows.push_back(QStringList(answer.columns.size(), QStringLiteral("–")));
+            answer.rows.back().front() = name;
+            continue;
+        }
         QStringList row{
             name, LensText::tr("%1 MiB").arg(formatFixed(static_cast<double>(effect.parameterBytes) / (1 << 20), 1)),
             effect.perSecond > 0 ? grouped(std::llround(effect.perSecond)) : LensText::tr("none")};

@@ -3,6 +3,7 @@
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
+#include "engine/inference/finite_count.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/pattern_divergence.h"
 #include "engine/inference/vision_model.h"
@@ -153,12 +154,22 @@ std::shared_ptr<AnalysisResult> StorageEffectsAnalysis::run(RunningModel& model,
         };
         report(0, {});
         const auto reportRun = [&](float within, const std::string& what) { report(1 + within, what); };
-        const auto other = loadModel(std::make_unique<SameSource>(model.source()),
-                                     {.device = model.deviceChoice(), .storage = storage}, report);
-        Answers answers = answersOf(*other, {.input = context.input, .report = reportRun});
-        if (!original) original = answers;
-        compare(answers, *original);
-        result->effects.push_back(std::move(answers.effect));
+        StorageEffects::Effect effect{.storage = storage};
+        try {
+            const auto other = loadModel(std::make_unique<SameSource>(model.source()),
+                                         {.device = model.deviceChoice(), .storage = storage}, report);
+            Answers answers = answersOf(*other, {.input = context.input, .report = reportRun});
+            if (!original) original = answers;
+            compare(answers, *original);
+            FiniteCount numbers;
+            for (const std::vector<double>& heads : answers.effect.divergence) numbers.add(heads);
+            numbers.require("numbers of the patterns", model.info().name);
+            effect = std::move(answers.effect);
+        } catch (const Error& error) {
+            if (storage == Storage::F32) throw; // nothing to compare the others with
+            effect.problem = error.what();
+        }
+        result->effects.push_back(std::move(effect));
     }
     return result;
 }

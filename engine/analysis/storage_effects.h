@@ -13,6 +13,9 @@ namespace attn {
 struct StorageEffects : AnalysisResult {
     struct Effect {
         Storage storage = Storage::F32;
+        /// Why the model gives no result in this storage, in a sentence: weights that are too large for it, for
+        /// example. The other fields then say nothing. Empty: it does.
+        std::string problem{};
         int64_t parameterBytes = 0; ///< on the device
         /// Measured: tokens written after the text, or pictures read; 0: the model of text keeps no cache.
         double perSecond = 0;
@@ -36,11 +39,11 @@ struct StorageEffects : AnalysisResult {
 };
 
 /// Computes StorageEffects. It opens the model again in each storage, one after another; changes to runs have no part
-/// in it.
+/// in it. A storage in which the model fails is an effect with a problem, unless it is f32.
 struct StorageEffectsAnalysis : Analysis {
     std::vector<Storage> storages{kStorages, kStorages + std::size(kStorages)}; ///< f32 is always measured
     std::string key() const override { return "storage_effects"; }
-    /// @throws Error for a model of text that predicts no next token
+    /// @throws Error for a model of text that predicts no next token, or that fails with f32
     std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
 };
 

@@ -21,8 +21,10 @@ size_t editDistance(std::string_view a, std::string_view b) {
 } // namespace
 
 std::vector<std::string> nearestNames(std::string_view name, const std::vector<std::string>& names, size_t count) {
+    constexpr size_t kMost = 256; // bytes that are compared: the work grows with the product of both lengths
     std::vector<std::pair<size_t, std::string>> near;
-    for (const std::string& other : names) near.emplace_back(editDistance(name, other), other);
+    for (const std::string& other : names)
+        near.emplace_back(editDistance(name.substr(0, kMost), std::string_view(other).substr(0, kMost)), other);
     std::ranges::sort(near);
     std::vector<std::string> nearest;
     for (size_t i = 0; i < std::min(count, near.size()); ++i) nearest.push_back(near[i].second);

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -53,12 +54,51 @@ struct Record {
     size_t line = 0;
     std::map<std::string, json> values{};
 
-    /// The value of the first of these columns that is there; null if none is.
-    const json* find(const Names& names) const {
+    /// The first of these columns that is there; null if none is.
+    const std::pair<const std::string, json>* find(const Names& names) const {
         for (const std::string& name : names)
-            if (const auto found = values.find(name); found != values.end()) return &found->second;
+            if (const auto found = values.find(name); found != values.end()) return &*found;
         return nullptr;
     }
+};
+
+/// Which columns of a table are read, and as what, and which are not.
+class Columns {
+public:
+    void read(std::string_view role, const std::string& name) {
+        isRead_.insert(name);
+        const auto of = std::ranges::find(roles_, role, &Role::first);
+        (of != roles_.end() ? *of : roles_.emplace_back(role, std::set<std::string>())).second.insert(name);
+    }
+    /// Ends a record: what read() did not name is left out.
+    void end(const Record& record) {
+        for (const auto& [name, value] : record.values)
+            if (!isRead_.contains(name)) leftOut_.insert(name);
+        isRead_.clear();
+    }
+    /// Which columns nothing reads, and which are read, in a sentence. Empty: all are read.
+    std::string remark(const fs::path& path) const {
+        if (leftOut_.empty()) return {};
+        const auto read = [](const Role& role) { return fmt::format("{} from {}", role.first, listed(role.second)); };
+        return fmt::format("{}: nothing reads {}; {}", path.filename().string(), listed(leftOut_),
+                           joined(roles_, read));
+    }
+
+private:
+    using Role = std::pair<std::string_view, std::set<std::string>>; ///< what columns are, and their names
+
+    static std::string listed(const std::set<std::string>& names) {
+        constexpr size_t kMost = 8;
+        std::string list;
+        size_t shown = 0;
+        for (auto name = names.begin(); name != names.end() && shown < kMost; ++name, ++shown)
+            list += (list.empty() ? "" : ", ") + inQuotes(*name);
+        return fmt::format("the column{} {}{}", names.size() > 1 ? "s" : "", list,
+                           names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
+    }
+
+    std::vector<Role> roles_;
+    std::set<std::string> isRead_, leftOut_; ///< the first: in this record
 };
 
 class Reader {
@@ -68,7 +108,8 @@ public:
         for (size_t label = 0; label < labels.size(); ++label) places_.emplace(labels[label], label);
     }
 
-    std::vector<LabelledRow> read() const {
+    /// @param remark receives Columns::remark()
+    std::vector<LabelledRow> read(std::string& remark) {
         const std::string text = withPlainLines(readPersonsFile(path_));
         requireUtf8(text, path_);
         const std::string ending = lowerCase(path_.extension().string());
@@ -76,7 +117,11 @@ public:
                                                 ? jsonRecords(text)
                                                 : tableRecords(text, ending == ".csv");
         std::vector<LabelledRow> rows;
-        for (const Record& record : records) rows.push_back(rowOf(record));
+        for (const Record& record : records) {
+            rows.push_back(rowOf(record));
+            columns_.end(record);
+        }
+        remark = columns_.remark(path_);
         if (rows.empty()) refuseFile(path_, "the file has no examples", "choose a file with some examples");
         return rows;
     }
@@ -180,10 +225,11 @@ private:
                 columns, [&](const std::string& column) { return std::ranges::find(known, column) != known.end(); });
         };
         const bool isNamed = columns.size() > 1 && (names(subjects) || (names(others) && names(kLabels)));
-        for (auto column = columns.begin(); isNamed && column != columns.end(); ++column)
-            if (!column->empty() && std::find(columns.begin(), column, *column) != column) refuseRepeated(1, *column);
+        std::set<std::string_view> seen;
+        for (const std::string& column : columns)
+            if (isNamed && !column.empty() && !seen.insert(column).second) refuseRepeated(1, column);
         if (!isNamed) {
-            columns = {kLabels.front(), subjects.front(), kSeconds.front()};
+            columns = {kLabels.front(), subjects.front(), ofPictures_ ? "3" : kSeconds.front()};
             rest = text;
             line = 1;
         }
@@ -201,22 +247,23 @@ private:
                        isNamed ? "write a cell for each column"
                                : "write one example a line, or the names of columns first, such as labels and text");
             Record record{.line = number};
-            for (size_t i = 0; i < std::min(cells.size(), columns.size()); ++i)
-                record.values.emplace(columns[i], std::move(cells[i]));
+            for (size_t i = 0; i < cells.size(); ++i)
+                record.values.emplace(i < columns.size() ? columns[i] : std::to_string(i + 1), std::move(cells[i]));
             records.push_back(std::move(record));
         }
         return records;
     }
 
-    LabelledRow rowOf(const Record& record) const {
+    LabelledRow rowOf(const Record& record) {
         LabelledRow row;
-        const json* const subject = record.find(ofPictures_ ? kPictures : kTexts);
+        const auto* const subject = record.find(ofPictures_ ? kPictures : kTexts);
         const bool isThere =
-            subject && subject->is_string() && !trimmed(subject->get_ref<const std::string&>()).empty();
+            subject && subject->second.is_string() && !trimmed(subject->second.get_ref<const std::string&>()).empty();
         if (!isThere)
             refuse(record.line, ofPictures_ ? "names no picture" : "has no text",
                    ofPictures_ ? "name the column of the pictures file_name" : "name the column of the texts text");
-        const std::string& given = subject->get_ref<const std::string&>();
+        columns_.read(ofPictures_ ? "pictures" : "texts", subject->first);
+        const auto& given = subject->second.get_ref<const std::string&>();
         if (ofPictures_) {
             const fs::path inside = fs::path(given).lexically_normal();
             if (inside.is_absolute() || inside.string().starts_with(".."))
@@ -225,7 +272,14 @@ private:
             row.picture = path_.parent_path() / inside;
         } else {
             row.text = given;
-            if (const json* second = record.find(kSeconds); second && second->is_string()) row.second = *second;
+            if (const auto* second = record.find(kSeconds)) {
+                columns_.read("second texts", second->first);
+                if (!second->second.is_string() && !second->second.is_null())
+                    refuse(record.line,
+                           fmt::format("says {} for {}", shownJson(second->second), inQuotes(second->first)),
+                           "write a text");
+                if (second->second.is_string()) row.second = second->second;
+            }
         }
         row.targets = targetsOf(record);
         if (kind_ == LabelKind::One && std::ranges::count(row.targets, 1.0) != 1)
@@ -236,8 +290,8 @@ private:
         return row;
     }
 
-    std::vector<double> targetsOf(const Record& record) const {
-        const json* const value = record.find(kLabels);
+    std::vector<double> targetsOf(const Record& record) {
+        const auto* const value = record.find(kLabels);
         const auto missing =
             std::ranges::find_if(labels_, [&](const std::string& label) { return !record.values.contains(label); });
         if (missing != labels_.end() || labels_.empty()) {
@@ -245,11 +299,14 @@ private:
                 refuse(record.line,
                        fmt::format("has no labels, and no column {}", inQuotes(labels_.empty() ? "" : *missing)),
                        "name a column labels, or have a column for each label of the model");
-            return kind_ == LabelKind::Number ? numbers(*value, record.line) : classTargets(*value, record.line);
+            columns_.read("labels", value->first);
+            return kind_ == LabelKind::Number ? numbers(value->second, record.line)
+                                              : classTargets(value->second, record.line);
         }
         std::vector<double> targets;
         for (const std::string& label : labels_) {
             const json& cell = record.values.at(label);
+            columns_.read("labels", label);
             const auto number = kind_ == LabelKind::Number ? numberOf(cell) : presence(cell);
             if (!number)
                 refuse(record.line, fmt::format("says {} for {}", shownJson(cell), inQuotes(label)),
@@ -361,6 +418,7 @@ private:
     LabelKind kind_;
     bool ofPictures_;
     std::map<std::string, size_t> places_;
+    Columns columns_;
 };
 
 /// The files or the folders in a folder, in order.
@@ -377,11 +435,21 @@ std::vector<fs::path> entries(const fs::path& folder, bool folders) {
 
 } // namespace
 
-std::vector<LabelledRow> readLabelledRows(const fs::path& path, const Names& labels, LabelKind kind, bool ofPictures) {
+std::vector<LabelledRow> readLabelledRows(const fs::path& path, const Names& labels, LabelKind kind, bool ofPictures,
+                                          std::string* remark) {
     std::error_code error;
-    if (!ofPictures || !fs::is_directory(path, error)) return Reader(path, labels, kind, ofPictures).read();
+    std::string ignored;
+    std::string& says = remark != nullptr ? *remark : ignored;
+    if (!ofPictures || !fs::is_directory(path, error)) return Reader(path, labels, kind, ofPictures).read(says);
+    std::vector<fs::path> tables;
     for (const char* name : {"metadata.csv", "metadata.jsonl", "metadata.tsv"})
-        if (fs::exists(path / name, error)) return Reader(path / name, labels, kind, true).read();
+        if (fs::exists(path / name, error)) tables.push_back(path / name);
+    if (tables.size() > 1)
+        refuseFile(path,
+                   joined(tables, [](const fs::path& table) { return inQuotes(table.filename().string()); }) +
+                       " may each be the table of its pictures",
+                   "keep one of them, or give its name");
+    if (!tables.empty()) return Reader(tables.front(), labels, kind, true).read(says);
     std::vector<LabelledRow> rows;
     if (kind != LabelKind::Number)
         for (const fs::path& folder : entries(path, true)) {

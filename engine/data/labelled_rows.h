@@ -31,8 +31,11 @@ enum class LabelKind : unsigned char {
 /// - a column for each label, with 1 or 0.
 /// Without column names a line is labels, a text, and maybe a second text. Of pictures, a folder is the table in it
 /// (metadata.csv, .jsonl or .tsv), or holds a folder for each label.
-/// @param labels of the model, in its order  @throws Error naming the file, the line and the remedy
+/// Where several columns may be the same, such as "label" and "target", the first of a list of names counts.
+/// @param labels of the model, in its order
+/// @param remark receives which columns nothing reads, and which are read as what; empty: all are read
+/// @throws Error naming the file, the line and the remedy
 std::vector<LabelledRow> readLabelledRows(const std::filesystem::path& path, const std::vector<std::string>& labels,
-                                          LabelKind kind, bool ofPictures);
+                                          LabelKind kind, bool ofPictures, std::string* remark = nullptr);
 
 } // namespace attn

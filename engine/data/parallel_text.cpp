@@ -132,11 +132,15 @@ std::vector<TextPair> readTwoFiles(const fs::path& text, const fs::path& transla
     return pairs;
 }
 
+/// The format of a file that holds pairs: ".mo", ".gmo", ".po" or ".tmx"; empty: a table with tabs.
+std::string formatOf(const fs::path& path) {
+    const std::string kind = lowerCase(path.extension().string());
+    return kind == ".mo" || kind == ".gmo" || kind == ".po" || kind == ".tmx" ? kind : "";
+}
+
 std::vector<TextPair> readOneFile(const fs::path& path, const std::string& languages) {
-    std::string kind = path.extension().string();
-    for (char& letter : kind) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    const bool isTable = kind != ".mo" && kind != ".gmo" && kind != ".po" && kind != ".tmx";
-    if (isTable) return readTabs(readLines(path), path);
+    const std::string kind = formatOf(path);
+    if (kind.empty()) return readTabs(readLines(path), path);
     const std::string bytes = withoutByteOrderMark(readPersonsFile(path));
     if (kind == ".mo" || kind == ".gmo") return readMoCatalogue(bytes, path);
     if (kind == ".po") {
@@ -171,6 +175,18 @@ std::vector<TextPair> readTasks(const fs::path& path) {
     if (pairs.empty())
         refuseFile(path, "has no text with an answer", "write a task, a text and its answer on each line");
     return pairs;
+}
+
+std::string unreadFields(const fs::path& path, size_t fields) {
+    if (!formatOf(path).empty()) return {};
+    const std::string text = readLines(path);
+    const std::vector<std::string_view> lines = linesOf(text);
+    const auto longer = std::ranges::count_if(
+        lines, [&](std::string_view line) { return static_cast<size_t>(std::ranges::count(line, '\t')) >= fields; });
+    if (longer == 0) return {};
+    return fmt::format(
+        "{} of {} lines have more than {} fields with tabs between them: training does not read the others.", longer,
+        lines.size(), fields);
 }
 
 std::vector<fs::path> installedCatalogues(const std::string& language) {

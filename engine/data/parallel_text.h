@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,6 +25,11 @@ std::vector<TextPair> readPairs(const std::filesystem::path& text, const std::fi
 /// "plural: house" and the target "houses". Leaves out what readPairs() leaves out. @throws Error like readPairs()
 /// @source Raffel et al. 2020, arXiv:1910.10683, section 2.4
 std::vector<TextPair> readTasks(const std::filesystem::path& path);
+
+/// Names the fields of a table that readPairs() or readTasks() do not read, such as the source of a sentence: those
+/// behind the first `fields` of a line with tabs. @return a sentence; empty: all are read  @throws Error like
+/// readPairs()
+std::string unreadFields(const std::filesystem::path& path, size_t fields);
 
 /// The catalogues (.mo) with which programs on this computer speak a language, the largest first.
 /// @param language "de", "pt-BR" or "pt_BR"

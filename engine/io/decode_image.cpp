@@ -52,6 +52,10 @@ void requirePictureSize(const std::string& name, const ImageSize& size, int64_t 
                       "fetch the picture again");
 }
 
+std::string remarkOnRest(uint64_t bytes) {
+    return bytes == 0 ? "" : fmt::format("The file holds {} bytes behind the picture, which nothing reads", bytes);
+}
+
 Image decodePpm(std::span<const std::byte> file, const std::string& name) {
     const auto charAt = [&](size_t i) { return i < file.size() ? std::to_integer<char>(file[i]) : '\0'; };
     constexpr int64_t kMostOfNumber = int64_t{1} << 31;

@@ -102,6 +102,7 @@ Image decodeJpeg(std::span<const std::byte> file, const std::string& name) {
         }
         jpeg_finish_decompress(&info);
     }));
+    image.remark = remarkOnRest(jpeg.info.src->bytes_in_buffer);
     if (jpeg.errors.num_warnings > 0) image.remark = "The file is damaged: some of its pixels may be wrong";
     return image;
 }

@@ -104,6 +104,7 @@ Image decodePng(std::span<const std::byte> file, const std::string& name) {
                 png_read_image(state.png, rows.data());
                 png_read_end(state.png, nullptr);
             }));
+    image.remark = remarkOnRest(state.rest.size());
     return image;
 }
 

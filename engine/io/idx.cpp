@@ -46,7 +46,15 @@ std::vector<uint8_t> readMaybeGzipped(const std::filesystem::path& path) {
         result = inflate(&stream, Z_NO_FLUSH);
         bytes.resize(done + kPiece - stream.avail_out);
         if (bytes.size() > kMostBytes) refuseFile(path, "holds more than 1 GiB", "choose a smaller data set");
-        if (result == Z_STREAM_END) break;
+        if (result == Z_STREAM_END) { // of a member; others may follow, and zeros that fill a block of a tape
+            while (stream.avail_in > 0 && *stream.next_in == 0) ++stream.next_in, --stream.avail_in;
+            if (stream.avail_in == 0) break;
+            if (stream.avail_in < 2 || stream.next_in[0] != 0x1f || stream.next_in[1] != 0x8b)
+                refuseFile(path, fmt::format("holds {} bytes behind the end of its gzipped data", stream.avail_in),
+                           "fetch the file again");
+            result = inflateReset(&stream);
+            continue;
+        }
         if (result == Z_BUF_ERROR || (result == Z_OK && stream.avail_in == 0 && stream.avail_out > 0))
             refuseFile(path, "is cut off: the gzipped data ends too early", "fetch the file again");
         if (result != Z_OK) refuseFile(path, "is damaged: it cannot be unpacked", "fetch the file again");

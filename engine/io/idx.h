@@ -17,8 +17,9 @@ struct IdxArray {
 /// @source LeCun, Cortes and Burges, "The MNIST database of handwritten digits", file formats
 IdxArray readIdx(const std::filesystem::path& path);
 
-/// Reads a file, and unpacks it if it is gzipped.
-/// @throws Error naming the file if it is cut off, damaged or larger than 1 GiB
+/// Reads a file, and unpacks it if it is gzipped, all of its members.
+/// @throws Error naming the file if it is cut off, damaged, larger than 1 GiB, or has bytes behind its end
+/// @source RFC 1952, section 2.2
 std::vector<uint8_t> readMaybeGzipped(const std::filesystem::path& path);
 
 } // namespace attn

@@ -20,6 +20,9 @@ inline constexpr int64_t kMostPicturePixels = int64_t{1} << 26;
 /// @throws Error naming the file
 void requirePictureSize(const std::string& name, const ImageSize& size, int64_t mostFromBytes);
 
+/// What to say of bytes of a file that lie behind its picture, in a sentence. Empty: there are none.
+std::string remarkOnRest(uint64_t bytes);
+
 // Each of these decodes a whole file of one format to red, green and blue, as the pixels are stored. Transparent pixels
 // keep their stored colours. They throw Error naming the file and the reason.
 /// The size that the header of a PNG file gives, which is checked. @throws Error

@@ -39,8 +39,8 @@ struct SafetensorsHeader {
     /// Other names of tensors, from the metadata: what safetensors' save_model() writes for a tensor that is shared.
     std::map<std::string, std::string> aliases;
 };
-/// Parses and checks the header of a safetensors file, in time that is linear in its length: tensors must lie inside
-/// the data, must not overlap, and their sizes must fit their shapes.
+/// Parses and checks the header of a safetensors file, in time that is linear in its length: each byte of the data must
+/// belong to exactly one tensor, and the sizes of tensors must fit their shapes.
 /// @param bytes    the beginning of the file; the data may be missing
 /// @param fileSize size of the whole file in bytes
 /// @param file     name for messages

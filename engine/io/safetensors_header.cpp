@@ -175,9 +175,24 @@ SafetensorsHeader parseSafetensorsHeader(std::span<const std::byte> bytes, uint6
     std::vector<const StoredTensor*> inOrder;
     for (const auto& [name, tensor] : result.tensors) inOrder.push_back(&tensor);
     std::ranges::sort(inOrder, {}, [](const StoredTensor* tensor) { return std::pair(tensor->begin, tensor->end); });
-    for (size_t i = 1; i < inOrder.size(); ++i)
-        if (inOrder[i]->begin < inOrder[i - 1]->end)
-            refuse(fmt::format("tensor {} overlaps {}", inQuotes(inOrder[i]->name), inQuotes(inOrder[i - 1]->name)));
+    const StoredTensor* before = nullptr;
+    uint64_t described = 0; // bytes of data from the first on, each of which belongs to one tensor
+    for (const StoredTensor* tensor : inOrder) {
+        if (tensor->begin < described)
+            refuse(fmt::format("tensor {} at bytes {} to {} overlaps {} at bytes {} to {}", inQuotes(tensor->name),
+                               tensor->begin, tensor->end, inQuotes(before->name), before->begin, before->end));
+        if (tensor->begin > described)
+            refuse(fmt::format("no tensor lies at bytes {} to {}, before tensor {}: it is damaged", described,
+                               tensor->begin, inQuotes(tensor->name)),
+                   "fetch the file again, or write it again with safetensors");
+        described = tensor->end;
+        before = tensor;
+    }
+    if (const uint64_t held = fileSize - result.dataBegin; held != described)
+        refuse(fmt::format("the header describes {} bytes of data but the file holds {}: {} bytes at its end belong to "
+                           "no tensor",
+                           described, held, held - described),
+               "fetch the file again, or write it again with safetensors");
     return result;
 }
 

@@ -4,6 +4,7 @@
 #include "engine/io/picture_count.h"
 #include "engine/io/picture_formats.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -37,37 +38,45 @@ private:
     const std::string& name_;
 };
 
-/// Refuses a file in which some uncompressed pixels are missing. @source Windows GDI, "Bitmap Storage"
-void requireWholeBmp(const Bytes& file) {
+/// Refuses a file in which some uncompressed pixels are missing. @return what to say of it
+/// @source Windows GDI, "Bitmap Storage"
+std::string remarkOfBmp(const Bytes& file) {
     constexpr uint64_t kOldHeader = 12;
-    if (file.number(14, 4) == kOldHeader) return;
+    if (file.number(14, 4) == kOldHeader) return {};
     const uint64_t compression = file.number(30, 4), begin = file.number(10, 4);
-    if (compression != 0 && compression != 3) return;
+    if (compression != 0 && compression != 3) return {};
     const int64_t width = file.signedNumber(18), height = std::abs(file.signedNumber(22));
-    if (width < 1 || height < 1) return; // the decoder refuses it
+    if (width < 1 || height < 1) return {}; // the decoder refuses it
     const uint64_t bits = file.number(28, 2) * static_cast<uint64_t>(width), stride = (bits + 31) / 32 * 4;
-    if (begin + stride * static_cast<uint64_t>(height - 1) + (bits + 7) / 8 > file.size()) file.refuse();
+    const uint64_t rows = static_cast<uint64_t>(height), end = begin + stride * rows;
+    if (end - stride + (bits + 7) / 8 > file.size()) file.refuse();
+    const uint64_t told = std::max(end, file.number(2, 4)); // by its header, with bytes that fill up a block
+    return remarkOnRest(file.size() - std::min(told, file.size()));
 }
 
-/// Refuses a file that ends before its first picture does. @source CompuServe, "GIF89a Specification"
-void requireWholeGif(const Bytes& file) {
+/// Refuses a file that ends before its first picture does. @return what to say of it
+/// @source CompuServe, "GIF89a Specification"
+std::string remarkOfGif(const Bytes& file) {
+    bool hasPicture = false; // later ones may be cut off
     const auto tableAfter = [&](uint64_t flagsAt) {
         const uint8_t flags = file.byte(flagsAt);
         return (flags & 0x80) != 0 ? uint64_t{3} << ((flags & 7) + 1) : 0;
     };
     const auto behindBlocks = [&](uint64_t at) {
-        while (const uint8_t size = file.byte(at)) at += size + uint64_t{1};
+        for (uint64_t size = 1; size > 0 && (!hasPicture || at < file.size()); at += size > 0 ? size + 1 : 0)
+            size = file.byte(at);
         return at + 1;
     };
-    for (uint64_t at = 13 + tableAfter(10);;) {
+    constexpr uint64_t kHead = 10; // bytes of a picture before its blocks
+    for (uint64_t at = 13 + tableAfter(10); !hasPicture || at < file.size();) {
         const uint8_t kind = file.byte(at);
-        if (kind == 0x2C) {
-            behindBlocks(at + 11 + tableAfter(at + 9));
-            return;
-        }
-        if (kind != 0x21) return; // the decoder reports an unknown block
-        at = behindBlocks(at + 2);
+        if (kind == 0x3B && hasPicture) return remarkOnRest(file.size() - at - 1);
+        if (kind != 0x2C && kind != 0x21) return {}; // the decoder reports an unknown block
+        if (hasPicture && at + kHead >= file.size()) return {};
+        at = behindBlocks(kind == 0x2C ? at + kHead + 1 + tableAfter(at + kHead - 1) : at + 2);
+        hasPicture = hasPicture || kind == 0x2C;
     }
+    return {};
 }
 
 using Decode = Image (*)(std::span<const std::byte> file, const std::string& name);
@@ -91,17 +100,27 @@ std::string remarkOfPng(std::span<const std::byte> file, const std::string& name
     return remarkOf(decode, file, name);
 }
 
-/// Refuses an icon with a picture outside the file. The picture that is read may be a PNG file.
-void requireWholeIcon(std::span<const std::byte> file, const std::string& name) {
+/// Refuses an icon with a picture outside the file. The picture that is read may be a PNG file. @return what to say of
+/// it
+std::string remarkOfIcon(std::span<const std::byte> file, const std::string& name) {
     const Bytes bytes(file, name);
     const auto largest = static_cast<uint64_t>(largestPicture(file));
+    uint64_t end = 0;
     for (uint64_t i = 0; i < bytes.number(4, 2); ++i) {
         const uint64_t entry = 6 + 16 * i, size = bytes.number(entry + 8, 4), begin = bytes.number(entry + 12, 4);
         if (begin + size > file.size()) bytes.refuse();
+        end = std::max(end, begin + size);
         const auto picture = file.subspan(begin, size);
         const std::string_view content(reinterpret_cast<const char*>(picture.data()), picture.size());
         if (i == largest && content.starts_with(kPng)) remarkOfPng(picture, name);
     }
+    return end == 0 ? "" : remarkOnRest(file.size() - end);
+}
+
+/// @source Google, "WebP Container Specification"
+std::string remarkOfWebp(const Bytes& file) {
+    const uint64_t size = file.number(4, 4), end = 8 + size + size % 2;
+    return remarkOnRest(file.size() - std::min(end, file.size()));
 }
 
 } // namespace
@@ -111,9 +130,10 @@ std::string damageIn(std::span<const std::byte> file, const std::string& name) {
     const Bytes bytes(file, name);
     if (content.starts_with(kPng)) return remarkOfPng(file, name);
     if (content.starts_with("\xff\xd8\xff"sv)) return remarkOf(decodeJpeg, file, name);
-    if (content.starts_with("BM"sv)) requireWholeBmp(bytes);
-    if (content.starts_with("GIF8"sv)) requireWholeGif(bytes);
-    if (content.starts_with("\0\0\1\0"sv)) requireWholeIcon(file, name);
+    if (content.starts_with("BM"sv)) return remarkOfBmp(bytes);
+    if (content.starts_with("GIF8"sv)) return remarkOfGif(bytes);
+    if (content.starts_with("\0\0\1\0"sv)) return remarkOfIcon(file, name);
+    if (content.starts_with("RIFF"sv) && content.substr(0, 12).ends_with("WEBP"sv)) return remarkOfWebp(bytes);
     return {};
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <utility>
 
 namespace attn {
@@ -251,8 +252,9 @@ GenerationRules GenerationRules::read(const std::filesystem::path& folder, const
     rules.lastTokens = fields.tokens("forced_eos_token_id");
     if (isUsual("forced_eos_token_id", usual.lastEnd)) rules.lastTokens = {*usual.lastEnd};
     rules.barred = fields.sequences("bad_words_ids");
+    const std::set<int> ends(rules.stopTokens.begin(), rules.stopTokens.end());
     std::erase_if(rules.barred, [&](const std::vector<int>& words) { // a text may always end
-        return words.size() == 1 && std::ranges::count(rules.stopTokens, words.front()) > 0;
+        return words.size() == 1 && ends.contains(words.front());
     });
     rules.suppressed = fields.tokens("suppress_tokens");
     rules.suppressedFirst = fields.tokens("begin_suppress_tokens");

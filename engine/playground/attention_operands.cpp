@@ -55,10 +55,14 @@ AttentionOperands readAttentionOperands(const std::filesystem::path& path, const
     if (v.rows != k.rows)
         refuse(file, fmt::format("there are {} keys but {} values", k.rows, v.rows),
                "k and v must have the same number of rows");
+    std::vector<std::string> leftOut;
+    for (const auto& [name, tensor] : file.tensors())
+        if (name != "q" && name != "k" && name != "v") leftOut.push_back(name);
     return {.sizes = {.queries = q.rows, .keys = k.rows, .width = q.width},
             .q = std::move(q.values),
             .k = std::move(k.values),
-            .v = std::move(v.values)};
+            .v = std::move(v.values),
+            .leftOut = std::move(leftOut)};
 }
 
 } // namespace attn

@@ -4,6 +4,7 @@
 #include "engine/playground/attention_run.h"
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace attn {
@@ -14,7 +15,8 @@ inline constexpr int64_t kMostOperandRows = 65536, kMostOperandWidth = 1024;
 /// The inputs of a single attention.
 struct AttentionOperands {
     AttentionSizes sizes{};
-    std::vector<float> q{}, k{}, v{}; ///< [H,T,D], [G,S,D], [G,S,D]
+    std::vector<float> q{}, k{}, v{};   ///< [H,T,D], [G,S,D], [G,S,D]
+    std::vector<std::string> leftOut{}; ///< other tensors of the file
 };
 
 /// Reads the tensors q, k and v of a safetensors file: [heads, tokens, width], or [tokens, width] for one head.

@@ -1,6 +1,7 @@
 #include "engine/training/checkpoint.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/io/checksums.h"
 #include "engine/io/json_file.h"
 #include "engine/io/safetensors.h"
@@ -137,6 +138,11 @@ void resume(Trainer& trainer, const fs::path& checkpoint) {
                      .where = checkpoint.string(),
                      .hint = "resume from the last checkpoint of the run"});
     const SafetensorsFile file(checkpoint / kOptimiserFile);
+    for (const auto& [name, tensor] : file.tensors())
+        if (std::ranges::find(trainer.states(), name, &Trainer::Named::name) == trainer.states().end())
+            throw Error({.what = fmt::format("holds {}, which this training does not keep", inQuotes(name)),
+                         .where = (checkpoint / kOptimiserFile).string(),
+                         .hint = "it belongs to another model or optimiser"});
     loadParameters(trainer, checkpoint, false);
     for (const Trainer::Named& named : trainer.states()) {
         const auto found = file.tensors().find(named.name);

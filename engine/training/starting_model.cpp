@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/core/globs.h"
 #include "engine/data/image_data.h"
+#include "engine/data/parallel_text.h"
 #include "engine/io/content_hash.h"
 #include "engine/io/input_file.h"
 #include "engine/io/weight_source.h"
@@ -287,8 +288,15 @@ std::string unknownWarning(const Recipe& recipe) {
 }
 
 std::string dataWarning(const Recipe& recipe) {
-    return recipe.settings.data.pictures.empty() ? unknownWarning(recipe)
-                                                 : picturesWarning(recipe.settings.data.pictures);
+    const DataSettings& data = recipe.settings.data;
+    if (!data.pictures.empty()) return picturesWarning(data.pictures);
+    const Task& task = taskNamed(recipe.task);
+    const bool hasFields =
+        !data.text.empty() && data.translation.empty() && (task.readsTranslation || task.hasSubtasks);
+    std::string text = hasFields ? unreadFields(data.text, task.hasSubtasks ? 3 : 2) : "";
+    if (const std::string unknown = unknownWarning(recipe); !unknown.empty())
+        text += (text.empty() ? "" : " ") + unknown;
+    return text;
 }
 
 std::vector<float> readDense(const ReadStored& stored, const std::string& parameter, const Shape& shape) {

@@ -67,8 +67,8 @@ double unknownShare(std::string_view text, const Tokenizer& tokenizer);
 /// the recipe's text; else empty, as for a recipe without a text or with other tokens.
 /// @throws Error if the text or the tokenizer cannot be read
 std::string unknownWarning(const Recipe& recipe);
-/// What a person should know of the data that a recipe names before it trains, as unknownWarning() and
-/// picturesWarning() say it. @throws Error if they cannot be read
+/// What a person should know of the data that a recipe names before it trains, as unknownWarning(),
+/// unreadFields() and picturesWarning() say it. @throws Error if they cannot be read
 std::string dataWarning(const Recipe& recipe);
 
 /// The dense values of a parameter.

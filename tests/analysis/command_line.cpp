@@ -1,3 +1,7 @@
+#include "engine/analysis/storage_effects.h"
+#include "engine/inference/language_model.h"
+#include "engine/models/model_source.h"
+#include "tests/models/model_folder.h"
 #include "tests/models/vision_folder.h"
 #include "tests/support/program.h"
 
@@ -250,4 +254,36 @@ TEST_CASE("attention-cli perplexity: a pipe without a text is refused, not waite
     REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
     checkProgram("perplexity builtin:induction --text '" + (folder / "pipe").string() + "'", 1,
                  {"pipe: the file is empty"});
+}
+
+TEST_CASE("storage effects: a storage that weights overflow says so, and the others are measured", "[analysis][gpu]") {
+    const test::ModelFolder folder;                    // GPT-2
+    folder.setValues("h.1.mlp.c_proj.weight", {1e5f}); // f16 reaches 65504
+    LanguageModel model(openModelSource(folder.path().string()), {});
+    const auto found = std::static_pointer_cast<const StorageEffects>(
+        runAnalysis(StorageEffectsAnalysis{}, model, {.input = Input(TextInput{.tokens = {1, 2, 3, 4}})}));
+    REQUIRE(found->effects.size() == std::size(kStorages));
+    for (const StorageEffects::Effect& effect : found->effects) {
+        INFO(storageName(effect.storage) << ": " << effect.problem);
+        if (effect.storage == Storage::F16) {
+            CHECK_THAT(effect.problem, CONTAINS("are NaN or infinite, so there is no result"));
+        } else {
+            CHECK(effect.problem.empty());
+            CHECK(std::isfinite(effect.perplexity));
+            CHECK(effect.divergence.size() == found->effects.front().divergence.size());
+        }
+    }
+    const std::string command = "storage --tokens 1,2,3,4 '" + folder.path().string() + "'";
+    const test::Answer table = test::runProgram(command), json = test::runProgram(command + " --json", " 2>/dev/null");
+    CHECK(table.code == 0);
+    CHECK_THAT(table.text, CONTAINS("\nf16      not available: ") && CONTAINS("\nbf16  ") && CONTAINS("\nq4_k  "));
+    const nlohmann::json rows = nlohmann::json::parse(json.text);
+    REQUIRE(rows.size() == std::size(kStorages));
+    CHECK(rows[1].at("problem").get<std::string>() == found->effects[1].problem);
+    CHECK(rows[2].at("bytes").get<int64_t>() == found->effects[2].parameterBytes);
+
+    folder.setValues("h.1.mlp.c_proj.weight", std::vector<float>(128 * 32, 3e38f)); // too much for f32
+    LanguageModel broken(openModelSource(folder.path().string()), {});
+    CHECK_THROWS_WITH(StorageEffectsAnalysis{}.run(broken, {.input = Input(TextInput{.tokens = {1, 2, 3}})}),
+                      CONTAINS("NaN or infinite"));
 }

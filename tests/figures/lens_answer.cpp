@@ -1,4 +1,7 @@
 #include "app/figures/lens_answer.h"
+#include "app/figures/head_lenses.h"
+#include "engine/analysis/storage_effects.h"
+#include "engine/inference/model_info.h"
 #include "tests/support/catch.h"
 
 using namespace attn;
@@ -30,4 +33,20 @@ TEST_CASE("lens answer: its table has true minus signs, its file those of ASCII"
     LensAnswer before = figure.answer;
     before.rows[0][1] = "−0.5000";
     CHECK(changeOf(figure.answer, before).rows[0][3] == "−1.0000");
+}
+
+TEST_CASE("lens answer: a storage that weights overflow has a row without numbers, and its reason", "[figures]") {
+    StorageEffects found;
+    found.effects = {{.storage = Storage::F32, .parameterBytes = 2 << 20, .perplexity = 2, .divergence = {{0}}},
+                     {.storage = Storage::F16, .problem = "9 of 9 logits are NaN"},
+                     {.storage = Storage::BF16, .parameterBytes = 1 << 20, .perplexity = 3, .divergence = {{0.5}}}};
+    ModelInfo info;
+    info.structure = {.axes = {{}}, .streams = {{}}, .sites = {{.layer = 0}}};
+    const LensAnswer answer = showStorageEffects(found, {.model = info, .axis = {}});
+    REQUIRE(answer.rows.size() == 3);
+    CHECK(answer.rows[1] == QStringList{"f16", "–", "–", "–", "–"});
+    CHECK(answer.rows[2][1] == "1.0 MiB");
+    CHECK(answer.summary.endsWith("f16 is not available: 9 of 9 logits are NaN."));
+    CHECK(answer.matrix.rows() == 1);
+    CHECK(answer.matrix.valueAt({0, 0}) == 0.5f);
 }

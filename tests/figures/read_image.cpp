@@ -142,6 +142,9 @@ TEST_CASE("read image: a file that is cut off is refused, and a damaged one that
         const std::string whole = bytesOf(format);
         INFO(format);
         CHECK(mustRead(pathIn(folder, "whole")).remark.empty());
+        test::writeFile(folder / "more", whole + "more");
+        CHECK(mustRead(pathIn(folder, "more")).remark ==
+              "The file holds 4 bytes behind the picture, which nothing reads");
         for (const size_t kept : {whole.size() / 3, whole.size() / 2, whole.size() * 9 / 10}) {
             test::writeFile(folder / "cut", whole.substr(0, kept));
             CHECK(sentenceOfReading(pathIn(folder, "cut")) != "accepted");
@@ -151,6 +154,8 @@ TEST_CASE("read image: a file that is cut off is refused, and a damaged one that
     const std::string gif = QByteArray::fromBase64("R0lGODlhAgABAIAAAP8AAAAA/ywAAAAAAgABAAACAkQKADs=").toStdString();
     test::writeFile(folder / "two.gif", gif);
     CHECK(mustRead(pathIn(folder, "two.gif")).size() == ImageSize{1, 2});
+    test::writeFile(folder / "two.gif", gif + std::string(3, ';'));
+    CHECK_THAT(mustRead(pathIn(folder, "two.gif")).remark, CONTAINS("holds 3 bytes behind the picture"));
     test::writeFile(folder / "two.gif", gif.substr(0, gif.size() - 3));
     CHECK_THAT(sentenceOfReading(pathIn(folder, "two.gif")), CONTAINS("the picture is damaged: its file is cut off"));
     std::string photo = bytesOf("jpg");

@@ -8,6 +8,7 @@
 
 using namespace attn;
 using namespace attn::test;
+using namespace std::string_literals;
 
 namespace {
 
@@ -45,7 +46,8 @@ TEST_CASE("idx: plain and gzipped files hold the same array", "[io]") {
     const TemporaryFolder folder;
     std::vector<uint8_t> expected(12);
     std::iota(expected.begin(), expected.end(), uint8_t{0});
-    for (const std::string& bytes : {idx(), gzipped(idx())}) {
+    const std::string inParts = gzipped(idx().substr(0, 9)) + gzipped(idx().substr(9)); // as cat joins files
+    for (const std::string& bytes : {idx(), gzipped(idx()), gzipped(idx()) + std::string(512, '\0'), inParts}) {
         writeFile(folder / "file", bytes);
         const IdxArray array = readIdx(folder / "file");
         CHECK(array.extents == std::vector<int64_t>{2, 2, 3});
@@ -72,6 +74,10 @@ TEST_CASE("idx: what is wrong with a file is said", "[io]") {
     CHECK_THAT(problemOf(idx().substr(0, 20)), CONTAINS("should hold 12 bytes"));
     CHECK_THAT(problemOf(idx() + "more"), CONTAINS("should hold 12 bytes"));
     const std::string packed = gzipped(idx());
+    CHECK_THAT(problemOf(packed + "more"), CONTAINS("holds 4 bytes behind the end of its gzipped data"));
+    CHECK_THAT(problemOf(packed + "\0\0x"s), CONTAINS("holds 1 bytes behind the end of its gzipped data"));
+    CHECK_THAT(problemOf(packed + gzipped("more")), CONTAINS("should hold 12 bytes after its header but holds 16"));
+    CHECK_THAT(problemOf(packed + packed.substr(0, packed.size() - 9)), CONTAINS("cut off"));
     for (size_t length = 3; length + 8 < packed.size(); ++length)
         CHECK_THAT(problemOf(packed.substr(0, length)), CONTAINS("cut off"));
     other = packed;

@@ -147,7 +147,7 @@ TEST_CASE("bad folders: NaN and infinite weights load and are counted", "[models
     auto [header, data] = folder.weights();
     const float strange[] = {NAN, INFINITY, -INFINITY};
     std::memcpy(data.data() + header["ln_f.weight"]["data_offsets"][0].get<size_t>(), strange, sizeof(strange));
-    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+    writeFile(folder / "model.safetensors", wholeSafetensors(header, data));
     std::vector<float> values(32);
     CHECK(openModelSource(folder.path().string())->read("ln_final.w", Shape{32}, [&](const auto& fill) {
         fill(0, values);

@@ -277,6 +277,12 @@ TEST_CASE("eval: several labels and numbers are measured on a table as classify 
     CHECK(regression.at("mean_squared_error").get<double>() == Approx((good * good + bad * bad) / 2).epsilon(1e-4));
     CHECK(regression.at("pearson").is_null()); // of one example
     become("single_label_classification");
+    writeFile(folder / "both.csv", "text,target,label\na fine day,bad,good\n");
+    const std::string both = "eval " + run + " --data '" + (folder / "both.csv").string() + "'";
+    const std::string reads =
+        "both.csv: nothing reads the column \"target\"; texts from the column \"text\", labels from";
+    CHECK_THAT(said(both).at("warnings").back().get<std::string>(), CONTAINS(reads));
+    checkProgram(both, 0, {"attention-cli: warning: " + reads});
     CHECK(said("eval " + run + " --data '" + (folder / "days.tsv").string() + "'").at("examples") == 60);
     CHECK(said("eval " + run).at("metric").at("name") == "accuracy");
     checkProgram("eval " + run + " --data '" + (folder / "more.csv").string() + "'", 1,

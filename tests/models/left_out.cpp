@@ -59,7 +59,7 @@ void addTensor(const ModelFolder& folder, const std::string& name, const std::ve
     const size_t begin = data.size(), bytes = values.size() * sizeof(float);
     data.append(reinterpret_cast<const char*>(values.data()), bytes);
     header[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, begin + bytes}}};
-    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+    writeFile(folder / "model.safetensors", wholeSafetensors(header, data));
 }
 
 } // namespace
@@ -277,7 +277,7 @@ TEST_CASE("BART: a final norm that the configuration asks for is in force, or re
             header[std::string("model.") + stack + ".layer_norm" + end] = {
                 {"dtype", "F32"}, {"shape", {C}}, {"data_offsets", {begin, data.size()}}};
         }
-    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+    writeFile(folder / "model.safetensors", wholeSafetensors(header, data));
     CHECK(said(folder).empty());
     LanguageModel model(openModelSource(folder.path().string()), {.device = {.validation = true}});
     const TextInput input{.tokens = {2, 7, 9}, .source = {0, 5, 6, 2}};

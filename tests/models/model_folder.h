@@ -7,6 +7,37 @@
 
 namespace attn::test {
 
+/// A whole safetensors file: bytes of the data that no tensor of the header needs are left out. Offsets that lie
+/// outside of the data, or are none, stay as they are.
+inline std::string wholeSafetensors(nlohmann::json header, const std::string& data) {
+    std::vector<int> begins(data.size() + 1); // of tensors at this byte, less the ends
+    std::vector<nlohmann::json*> offsets;
+    if (header.is_object())
+        for (auto& [name, tensor] : header.items()) {
+            if (!tensor.is_object() || name == "__metadata__") continue;
+            const auto found = tensor.find("data_offsets");
+            if (found == tensor.end() || !found->is_array() || found->size() != 2 ||
+                !std::ranges::all_of(*found, [](const auto& each) { return each.is_number_unsigned(); }))
+                continue;
+            const uint64_t begin = found->at(0), end = found->at(1);
+            if (begin > end || end > data.size()) continue;
+            ++begins[begin];
+            --begins[end];
+            offsets.push_back(&*found);
+        }
+    std::string kept;
+    std::vector<size_t> places(data.size() + 1);
+    int tensors = 0;
+    for (size_t at = 0; at <= data.size(); ++at) {
+        places[at] = kept.size();
+        tensors += begins[at];
+        if (at < data.size() && tensors > 0) kept += data[at];
+    }
+    for (nlohmann::json* each : offsets)
+        for (nlohmann::json& offset : *each) offset = places[offset.get<size_t>()];
+    return safetensors(header.dump(), kept);
+}
+
 /// A copy of one of the small models of tests/golden, to be broken.
 class ModelFolder {
 public:
@@ -31,7 +62,7 @@ public:
     template <class Change> void changeHeader(const Change& change) {
         auto [header, data] = weights();
         change(header);
-        writeFile(folder_ / "model.safetensors", safetensors(header.dump(), data));
+        writeFile(folder_ / "model.safetensors", wholeSafetensors(header, data));
     }
 
     /// Header and data of model.safetensors.
@@ -40,6 +71,14 @@ public:
         uint64_t length = 0;
         std::memcpy(&length, file.data(), sizeof(length));
         return {nlohmann::json::parse(file.substr(8, length)), file.substr(8 + length)};
+    }
+
+    /// Changes the first values of an F32 tensor of model.safetensors.
+    void setValues(const std::string& tensor, const std::vector<float>& values) const {
+        auto [header, data] = weights();
+        std::memcpy(data.data() + header.at(tensor).at("data_offsets").at(0).get<size_t>(), values.data(),
+                    values.size() * sizeof(float));
+        writeFile(folder_ / "model.safetensors", wholeSafetensors(header, data));
     }
 
     /// Breaks what a case of bad_folders.json names: {"write": {file: text}, "remove": file}, or patches (RFC 6902) by

@@ -147,7 +147,7 @@ void overfill(const ModelFolder& folder, const std::string& tensor) {
     const size_t begin = header[tensor]["data_offsets"][0], end = header[tensor]["data_offsets"][1];
     const float large = std::numeric_limits<float>::max() * 0.9f;
     for (size_t at = begin; at < end; at += sizeof large) std::memcpy(data.data() + at, &large, sizeof large);
-    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+    writeFile(folder / "model.safetensors", wholeSafetensors(header, data));
 }
 
 /// @param said a part of the sentence

@@ -27,6 +27,13 @@ TEST_CASE("attention operands: shapes are read with and without an axis of heads
     CHECK(read.sizes == AttentionSizes{.queries = 3, .keys = 6, .width = 4});
     CHECK(read.q.size() == 24);
     CHECK(read.v.size() == 24);
+    CHECK(read.leftOut.empty());
+    const std::string more =
+        R"({"q":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},"k":{"dtype":"F32","shape":[1,1],)"
+        R"("data_offsets":[4,8]},"v":{"dtype":"F32","shape":[1,1],"data_offsets":[8,12]},)"
+        R"("bias":{"dtype":"U8","shape":[1],"data_offsets":[12,13]}})";
+    writeFile(folder / "qkv", safetensors(more, std::string(13, '\0')));
+    CHECK(readAttentionOperands(folder / "qkv", {.heads = 1, .groups = 1}).leftOut == std::vector<std::string>{"bias"});
 }
 
 TEST_CASE("attention operands: a shape without numbers, or with too many, is refused", "[session]") {

@@ -103,7 +103,7 @@ TEST_CASE("faults: NaN and infinite weights load with a warning", "[session][gpu
         const std::vector<float> values(count, NAN);
         std::memcpy(data.data() + header[tensor]["data_offsets"][0].get<size_t>(), values.data(),
                     count * sizeof(float));
-        writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+        writeFile(folder / "model.safetensors", wholeSafetensors(header, data));
     };
     const OpenModelCommand open{.path = folder.path().string(), .given = {.text = {.tokens = {1, 2, 3}}}};
     spoil("wte.weight", 2); // of token 0, which the prompt does not use; its logit is NaN
@@ -129,7 +129,7 @@ TEST_CASE("faults: finite weights whose numbers overflow show the run and say th
     const nlohmann::json& offsets = header["h.1.mlp.c_proj.weight"]["data_offsets"];
     REQUIRE(offsets[1].get<size_t>() - offsets[0].get<size_t>() == values.size() * sizeof(float));
     std::memcpy(data.data() + offsets[0].get<size_t>(), values.data(), values.size() * sizeof(float));
-    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+    writeFile(folder / "model.safetensors", wholeSafetensors(header, data));
     Session session;
     const OpenModelCommand open{.path = folder.path().string(), .given = {.text = {.tokens = {1, 2, 3}}}};
     CHECK_THAT(failureOf(session, open), CONTAINS("all logits of the model are NaN"));

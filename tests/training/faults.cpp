@@ -4,6 +4,8 @@
 #include "tests/support/file_size_limit.h"
 #include "tests/training/train_program.h"
 
+#include <cstring>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 using namespace attn;
@@ -117,6 +119,14 @@ TEST_CASE("training: one flipped bit in a checkpoint is found before anything is
     fs::remove(last / "checksums.sfv"); // as in checkpoints of version 0.2.0 and of other programs
     CHECK(resumed() == "accepted");
     CHECK(opened() == "accepted");
+    const std::string states = readTextFile(last / "optimizer.safetensors", uint64_t{1} << 30);
+    uint64_t length = 0;
+    std::memcpy(&length, states.data(), sizeof length);
+    const std::string data = states.substr(8 + length);
+    const std::string more =
+        fmt::format(R"({{"more":{{"dtype":"U8","shape":[1],"data_offsets":[{},{}]}},)", data.size(), data.size() + 1);
+    writeFile(last / "optimizer.safetensors", safetensors(more + states.substr(9, length - 1), data + "x"));
+    CHECK_THAT(resumed(), CONTAINS("optimizer.safetensors: holds \"more\", which this training does not keep"));
 }
 
 TEST_CASE("training: an unfinished checkpoint of a killed process is removed by the next one", "[training][gpu]") {

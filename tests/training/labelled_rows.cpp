@@ -94,6 +94,10 @@ TEST_CASE("labelled rows: pictures lie in the table's folder, or in one for each
     writeFile(folder / "metadata.csv", "file_name,labels\n../a.png,good\n");
     CHECK_THROWS_WITH(readLabelledRows(folder.path(), kMoods, LabelKind::Several, true),
                       CONTAINS("lies outside of the table's folder"));
+    writeFile(folder / "metadata.tsv", "file_name\tlabels\na.png\tgood\n");
+    CHECK_THROWS_WITH(readLabelledRows(folder.path(), kMoods, LabelKind::Several, true),
+                      CONTAINS("\"metadata.csv\", \"metadata.tsv\" may each be the table of its pictures"));
+    fs::remove(folder / "metadata.tsv");
     fs::remove(folder / "metadata.csv");
     CHECK_THROWS_WITH(readLabelledRows(folder.path(), kMoods, LabelKind::One, true), CONTAINS("neither metadata.csv"));
     for (const char* label : {"bad", "calm"}) {
@@ -101,6 +105,46 @@ TEST_CASE("labelled rows: pictures lie in the table's folder, or in one for each
         writeFile(folder / (std::string(label) + "/1.png"), "");
     }
     CHECK(targetsOf(readLabelledRows(folder.path(), kMoods, LabelKind::One, true)) == Targets{{0, 1, 0}, {0, 0, 1}});
+}
+
+TEST_CASE("labelled rows: which columns are read, and which are not, is said", "[data]") {
+    const auto remark = [](const std::string& name, const std::string& text, bool ofPictures = false,
+                           LabelKind kind = LabelKind::One) {
+        const TemporaryFolder folder;
+        writeFile(folder / name, text);
+        std::string says;
+        readLabelledRows(folder / name, kMoods, kind, ofPictures, &says);
+        return says;
+    };
+    CHECK(remark("a.csv", "text,label\na,good\n").empty());
+    CHECK(remark("a.csv", "text,good,bad,calm\na,1,0,0\n").empty());
+    CHECK(remark("a.tsv", "good\ta\tb\n").empty());
+    CHECK(
+        remark("a.csv", "text,target,label\na,bad,good\n") ==
+        "a.csv: nothing reads the column \"target\"; texts from the column \"text\", labels from the column \"label\"");
+    CHECK(
+        remark("a.csv", "id,sentence,Review,context,text_b,labels\n1,a,b,c,d,good\n") ==
+        "a.csv: nothing reads the columns \"context\", \"id\", \"review\"; texts from the column \"sentence\", second "
+        "texts from the column \"text_b\", labels from the column \"labels\"");
+    CHECK(
+        remark("a.csv", "text,labels,good,bad,calm\na,bad,1,0,0\n") ==
+        "a.csv: nothing reads the column \"labels\"; texts from the column \"text\", labels from the columns \"bad\", "
+        "\"calm\", \"good\"");
+    CHECK_THAT(remark("a.csv", "text,labels,good\na,bad,1\n"), CONTAINS("nothing reads the column \"good\""));
+    CHECK(remark("a.jsonl", "{\"text\": \"a\", \"label\": 0}\n{\"text\": \"b\", \"target\": 1, \"label\": 0}\n"
+                            "{\"text\": \"b\", \"target\": 1}\n") ==
+          "a.jsonl: nothing reads the column \"target\"; texts from the column \"text\", labels from the columns "
+          "\"label\", \"target\"");
+    CHECK_THAT(
+        remark("a.csv", "file_name,image,text,label\na.png,b.png,c,good\n", true),
+        CONTAINS("nothing reads the columns \"image\", \"text\"; pictures from the column \"file_name\", labels"));
+    CHECK_THAT(remark("a.tsv", "good\ta\tb\tc\n"), CONTAINS("nothing reads the column \"4\""));
+    std::string many = "text,label", cells = "\na,good";
+    for (int i = 10; i < 30; ++i) {
+        many += ",x" + std::to_string(i);
+        cells += ",1";
+    }
+    CHECK_THAT(remark("a.csv", many + cells + "\n"), CONTAINS("\"x10\", ") && CONTAINS("\"x17\" and 12 more; texts"));
 }
 
 TEST_CASE("labelled rows: what does not fit names the line and the remedy", "[data]") {
@@ -121,6 +165,7 @@ TEST_CASE("labelled rows: what does not fit names the line and the remedy", "[da
         Case{"a.csv", "text,Text,label\na,b,good\n", "line 1 gives \"text\" twice"},
         Case{"a.jsonl", "{\"text\": \"a\", \"text\": \"b\", \"label\": 0}\n", "line 1 gives \"text\" twice"},
         Case{"a.jsonl", "{\"text\": \"a\", \"Text\": \"b\", \"label\": 0}\n", "line 1 gives \"text\" twice"},
+        Case{"a.jsonl", "{\"text\": \"a\", \"second\": 3, \"label\": 0}\n", "line 1 says 3 for \"second\""},
         Case{"a.tsv", "only a text\n", "is not labels, a tab and a text"},
         Case{"a.jsonl", "{\"text\": 3, \"labels\": []}", "has no text"}, Case{"a.jsonl", "7", "is not a JSON object"});
     CAPTURE(each.text);

@@ -394,6 +394,15 @@ TEST_CASE("training from a model: the share of a text that its tokens cannot wri
     CHECK(warning(kLine).empty());
     CHECK_THAT(warning("there was жжжж\n"), CONTAINS("cannot write 33 % of the characters")); // 4 of 12
     CHECK(warning("there was жжжж\n", "chars").empty());
+    Recipe pairs = suggestedRecipe(taskNamed("translation"), "");
+    pairs.settings.data.text = folder.path() / "pairs.tsv";
+    test::writeFile(folder.path() / "pairs.tsv", "a\tb\tCC-BY\nc\td\ne\tf\tCC-BY\tx\n");
+    CHECK(dataWarning(pairs) ==
+          "2 of 3 lines have more than 2 fields with tabs between them: training does not read the others.");
+    Recipe tasks = suggestedRecipe(taskNamed("text-to-text"), "");
+    tasks.settings.data.text = folder.path() / "pairs.tsv";
+    CHECK(dataWarning(tasks) ==
+          "1 of 3 lines have more than 3 fields with tabs between them: training does not read the others.");
     Recipe pictures = suggestedRecipe(taskNamed("images"), "");
     pictures.settings.data.pictures = folder.path() / "data";
     fs::create_directories(folder.path() / "data" / "a");
