@@ -163,10 +163,17 @@ Option& Command::added(const std::string& name, std::string help, CLI::Option* p
     option->help_ = std::move(help);
     option->parsed_ = parsed;
     option->isPositional_ = isPositional;
-    // An empty name, for example from an unset variable of a script, must not mean "not given".
+    // An empty value, as of a variable that a script has not set, must not stand for "none given". Texts, and the ids
+    // of their tokens, may be empty.
     constexpr std::array<std::string_view, 3> kNames{"FILE", "DIR", "PATH"};
-    if (parsed && std::ranges::find(kNames, option->value_) != kNames.end())
-        parsed->check([](const std::string& given) { return std::string(given.empty() ? "the name is empty" : ""); });
+    constexpr std::array<std::string_view, 2> kTexts{"TEXT", "IDS"};
+    const std::string& kind = isPositional ? option->name_ : option->value_;
+    const bool isName = std::ranges::find(kNames, kind) != kNames.end();
+    if (parsed && !kind.empty() && std::ranges::find(kTexts, kind) == kTexts.end())
+        parsed->check([isName, made = option.get()](const std::string& given) {
+            const bool isTold = !given.empty() || !made->choices_.empty(); // the choices are in that message
+            return std::string(isTold ? "" : isName ? "the name is empty" : "the value is empty");
+        });
     return *option;
 }
 

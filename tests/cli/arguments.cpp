@@ -101,6 +101,30 @@ TEST_CASE("options: a value may be empty behind =", "[cli]") {
     CHECK_THAT(reply->text, CONTAINS("\"\" is not a whole number"));
 }
 
+TEST_CASE("attention-cli: every option of every command refuses an empty value, unless it is a text", "[cli]") {
+    size_t count = 0;
+    std::vector<std::string> all = commands();
+    all.insert(all.end(), {"bench train", "bench long-pattern"});
+    for (const std::string& command : all) {
+        std::istringstream lines(runProgram(command + " --help").text);
+        for (std::string line; std::getline(lines, line);) {
+            std::istringstream words(line);
+            std::string name, value;
+            words >> name >> value;
+            const bool isOption = line.starts_with("  --") && value.size() > 1 &&
+                                  std::ranges::all_of(value, [](char c) { return c < 'a' || c > 'z'; });
+            if (!isOption || value == "TEXT" || value == "IDS") continue;
+            ++count;
+            INFO(command << ' ' << name);
+            checkProgram(command + " " + name + "=", 2, {name + ": "});
+        }
+    }
+    CHECK(count >= 60);
+    checkProgram("lens builtin:induction --what attribution --target ''", 2, {"--target: the value is empty"});
+    checkProgram("cost ''", 2, {"the value is empty"});
+    checkProgram("models ''", 2, {"PATH: the name is empty"});
+}
+
 TEST_CASE("options: a float refuses what only a double can hold", "[cli]") {
     float narrow = 7;
     CHECK(codeOf("1e100", narrow) == 2);
