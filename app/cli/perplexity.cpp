@@ -66,8 +66,8 @@ int perplexity(const PerplexityOptions& options) {
             fmt::print("{:8.3f} nats  entropy {:6.3f}  rank {:5}  {}\n", static_cast<double>(scores->loss[token]),
                        static_cast<double>(scores->entropy[token]), scores->rank[token] + 1,
                        tokenText(model->info(), scores->tokens[token]));
-    fmt::print("perplexity {:.3f}  (loss {:.4f} nats over {} tokens)\n", scores->perplexity(), scores->meanLoss(),
-               predicted);
+    fmt::print("perplexity {:.3f}  (loss {:.4f} nats per token, over {} tokens)\n", scores->perplexity(),
+               scores->meanLoss(), predicted);
     return kDone;
 }
 

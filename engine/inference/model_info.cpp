@@ -19,8 +19,8 @@ std::string positionsOf(const ModelSpec& config) {
     const bool isPicture = config.axis == AxisKind::Patches;
     if (!isPicture && part.position.rotation) {
         const Rotation rotation = part.position.rotation(first.spec.values(Slot::Position), first.headWidth);
-        return fmt::format("rotary, {}, {} of {} features", rotation.isInterleaved ? "interleaved" : "half-split",
-                           rotation.frequencies.size() * 2, first.headWidth);
+        return fmt::format("rotary: {} of {} features turn in pairs, {}", rotation.frequencies.size() * 2,
+                           first.headWidth, rotation.isInterleaved ? "each with its neighbour" : "one of each half");
     }
     if (!isPicture && !part.hooks.empty()) return std::string(part.title);
     if (isPicture && config.positions == Positions::None) return first.spec.id(Slot::Position);

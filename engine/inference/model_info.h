@@ -42,7 +42,8 @@ struct ModelInfo {
     int64_t parameterCount = 0;
     int64_t parameterBytes = 0;     ///< on the device
     Storage storage = Storage::F32; ///< of most weights on the device; norms and biases are always f32
-    /// E.g. "rotary, half-split, 8 of 8 features", "learned", "none", or the title of the first layer's position part.
+    /// E.g. "rotary: 8 of 8 features turn in pairs, one of each half", "learned", "none", or the title of the first
+    /// layer's position part.
     std::string positions;
     /// The attention of each site. Its position part is "none" if positions are added to the tokens.
     std::vector<AttentionSpec> attentions;

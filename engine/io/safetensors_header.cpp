@@ -156,7 +156,10 @@ SafetensorsHeader parseSafetensorsHeader(std::span<const std::byte> bytes, uint6
     uint64_t length = 0;
     std::memcpy(&length, bytes.data(), 8);
     if (length > kMostSafetensorsHeaderBytes || length < 2)
-        refuse(fmt::format("a header of {} bytes is not plausible: this is no safetensors file", length));
+        refuse(
+            fmt::format("the file begins with the size of its header, {} bytes, but headers have from 2 to {}: this is "
+                        "no safetensors file",
+                        length, kMostSafetensorsHeaderBytes));
     if (length > fileSize - 8 || length > bytes.size() - 8)
         refuse(fmt::format("the header should have {} bytes but the file has {}: it is truncated or no safetensors "
                            "file",
