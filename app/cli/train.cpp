@@ -225,7 +225,7 @@ int train(const TrainOptions& options, const Recipe& recipe, bool resumes) {
         if (run.problem() != problem) {
             problem = run.problem();
             line.clear();
-            report("{}\n", problem ? "warning: " + problem->sentence() : "the metrics are written again");
+            report("{}\n", problem ? "warning: " + problem->sentence() : "the metrics are written and measured again");
         }
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         const double loss = point[metric_names::kLoss];
@@ -250,8 +250,9 @@ int train(const TrainOptions& options, const Recipe& recipe, bool resumes) {
     if (const auto scale = trainer.lossScale())
         fmt::print("scale of the loss {:g}; {} of {} steps left out because gradients overflowed\n", scale->scale,
                    scale->skipped, trainer.stepsDone());
-    const Evaluation evaluation = run.finish();
-    printEvaluation(trainer, evaluation, "validation");
+    run.finish();
+    printEvaluation(trainer, trainer.evaluate(Split::Validation, exampleCount(trainer, Split::Validation)),
+                    "validation");
     printBleu(trainer, Split::Validation, "validation");
     printSpans(trainer, Split::Validation, "validation");
     if (imagesOf(trainer))
@@ -316,7 +317,7 @@ void addField(Command& command, const RecipeField& field, nlohmann::json& fields
 
 int continueTraining(const std::string& folder, const DeviceChoice& device) {
     const TrainOptions options{.recipe = {}, .out = folder, .exportBatches = {}, .device = device, .values = {}};
-    return train(options, readRecipe(fs::path(folder) / "recipe.json"), !checkpoints(folder).empty());
+    return train(options, readRecipe(fs::path(folder) / "recipe.json"), hasCheckpoint(folder));
 }
 
 void addTrain(Command& command) {

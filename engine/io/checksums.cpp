@@ -42,6 +42,11 @@ void writeChecksums(const fs::path& folder, std::span<const std::string_view> na
     writeAtomically(folder / kFile, text);
 }
 
+bool hasChecksums(const fs::path& folder) {
+    std::error_code error;
+    return fs::exists(folder / kFile, error);
+}
+
 void removeChecksums(const fs::path& folder) {
     std::error_code error;
     fs::remove(folder / kFile, error);
@@ -52,8 +57,8 @@ void removeChecksums(const fs::path& folder) {
 }
 
 void verifyChecksums(const fs::path& folder, std::span<const std::string_view> names) {
+    if (!hasChecksums(folder)) return;
     std::error_code error;
-    if (!fs::exists(folder / kFile, error)) return;
     std::istringstream lines(readTextFile(folder / kFile, kMostListBytes));
     for (std::string name, expected; lines >> name >> expected;) {
         if (std::ranges::find(names, name) == names.end() || !fs::exists(folder / name, error)) continue;

@@ -19,6 +19,9 @@ inline constexpr std::array<std::string_view, 4> kModelFiles{"config.json", "mod
 /// Writes checksums.sfv for those of the named files that exist. @throws Error if a file cannot be read or written
 void writeChecksums(const std::filesystem::path& folder, std::span<const std::string_view> names);
 
+/// Whether a folder has checksums.sfv.
+bool hasChecksums(const std::filesystem::path& folder);
+
 /// Removes checksums.sfv, before files that it names are written again. @throws Error if that fails
 void removeChecksums(const std::filesystem::path& folder);
 

@@ -18,7 +18,8 @@ namespace {
 
 constexpr const char* kFile = "job.json";
 constexpr const char* kRequest = "job.request";
-constexpr int64_t kSecondsBetween = 2; ///< two records of the progress
+constexpr const char* kTaken = "job.request.taken"; ///< while it is read, so that another can be made
+constexpr int64_t kSecondsBetween = 2;              ///< two records of the progress
 
 int64_t now() {
     using namespace std::chrono;
@@ -99,11 +100,14 @@ std::optional<JobRequest> takeRequest(const fs::path& folder) {
     const fs::path path = folder / kRequest;
     std::error_code error;
     if (!fs::is_regular_file(path, error)) return std::nullopt;
-    std::ifstream file(path, std::ios::binary);
+    const fs::path taken = folder / kTaken;
+    fs::rename(path, taken, error);
+    if (error) return std::nullopt;
+    std::ifstream file(taken, std::ios::binary);
     std::string word(32, '\0');
     file.read(word.data(), static_cast<std::streamsize>(word.size()));
     word.resize(static_cast<size_t>(file.gcount()));
-    fs::remove(path, error);
+    fs::remove(taken, error);
     return jobRequestNamed(word);
 }
 

@@ -3,13 +3,13 @@
 #include "engine/core/attempt.h"
 #include "engine/core/error.h"
 #include "engine/inference/language_model.h"
-#include "engine/io/run_folder.h"
 #include "engine/jobs/job_file.h"
 #include "engine/jobs/job_list.h"
 #include "engine/jobs/publisher.h"
 #include "engine/jobs/thread_priority.h"
 #include "engine/models/memory_source.h"
 #include "engine/training/answers.h"
+#include "engine/training/checkpoint.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
 #include "engine/training/starting_loss.h"
@@ -80,13 +80,14 @@ private:
     static constexpr int kSamples = 12;
     static constexpr double kTrainingPart = 0.8; ///< of the work of prepare()
     static constexpr int kThumbnail = 64;        ///< pixels of a drawing that nobody sees
-    static constexpr size_t kMostAnswers = 128;  ///< of steps; those of pictures take 0.1 MB each
+    static constexpr const char* kSmaller = "choose a smaller model or batch";
+    static constexpr size_t kMostAnswers = 128; ///< of steps; those of pictures take 0.1 MB each
 
     void run(const std::stop_token& stop) {
         lowerThreadPriority();
         while (!stop.stop_requested())
             if (auto failure = attempt(
-                    "training", [&] { work(stop); }, "choose a smaller model or batch"))
+                    "training", [&] { work(stop); }, kSmaller))
                 fail(std::move(*failure));
         (void)attempt("training", [&] { // the last good checkpoint still exists
             if (run_) run_->save();
@@ -101,11 +102,17 @@ private:
         }
         next_.failure = std::move(failure);
         ++next_.failureCount;
+        next_.isMeasuring = false;
         next_.state = run_ ? State::Paused : State::None;
+        if (run_) ++next_.checkpointCount; // one may have gone
+        if (run_ && run_->job().state() != JobState::Finished) run_->job().fail(*next_.failure);
         publish();
         if (listed_) listed_->fail(*next_.failure);
         if (!run_) listed_.reset();
     }
+
+    /// Whether the run has steps before it, or what comes after the last one.
+    bool isUnderWay() const { return run_ && (!run_->isFinished() || run_->job().state() != JobState::Finished); }
 
     static void obey(Wanted& wanted, JobRequest request) {
         wanted.steps = 0;
@@ -128,10 +135,10 @@ private:
         double pace = 0;
         {
             std::unique_lock lock(mutex_);
-            const auto mayStep = [&] { return run_ && !run_->isFinished() && (wanted_.steps > 0 || wanted_.plays); };
+            const auto mayStep = [&] { return isUnderWay() && (wanted_.steps > 0 || wanted_.plays); };
             const auto hasWork = [&] {
                 return wanted_.start || wanted_.prepares || wanted_.closes || (wanted_.weights && hasNewWeights()) ||
-                       mayStep() || (run_ && !run_->isFinished() && next_.state == State::Training);
+                       mayStep() || (isUnderWay() && next_.state == State::Training);
             };
             const auto isAsked = [&] { // a wish may be no work, such as that for parameters already given
                 if (hasWork()) return true;
@@ -169,7 +176,7 @@ private:
         }
         if (prepares && !weights && !steps) return;
         if (weights && !steps) {
-            takeWeights();
+            show(false, true);
             return publish();
         }
         if (steps) return advance(rate, pace, weights);
@@ -179,12 +186,19 @@ private:
 
     struct Stopped : std::exception {}; ///< ends the work on a text
 
+    /// Saves and closes the run. One that cannot be saved closes too, and says why.
     void closeRun() {
-        if (run_) run_->save();
+        std::optional<Failure> failure;
+        if (run_)
+            failure = attempt(
+                "training", [this] { run_->save(); }, kSmaller);
+        if (failure) run_->job().fail(*failure);
         run_.reset();
         listed_.reset();
+        answersProblem_.reset();
+        weightsProblem_.reset();
         timedSteps_ = 0;
-        next_ = {.failureCount = next_.failureCount};
+        next_ = {.failure = failure, .failureCount = next_.failureCount + (failure ? 1 : 0)};
     }
 
     void prepare(const Preparation& asked, const std::stop_token& stop) {
@@ -256,12 +270,11 @@ private:
             if (stop.stop_requested() || wanted_.start || wanted_.closes) throw Stopped();
         };
         try {
-            run_ = std::make_unique<TrainingRun>(start.folder, recipe, choice_, !checkpoints(start.folder).empty());
+            run_ = std::make_unique<TrainingRun>(start.folder, recipe, choice_, hasCheckpoint(start.folder));
         } catch (const Stopped&) {
             listed_.reset();
             return; // what was asked for instead comes next
         }
-        if (run_->isFinished() && run_->job().state() != JobState::Finished) (void)run_->finish();
         recipe = run_->trainer().recipe();
         recipe.settings.data.stopPoint = {};
         next_.recipe = std::make_shared<const Recipe>(std::move(recipe));
@@ -269,20 +282,45 @@ private:
         next_.parameterCount = run_->trainer().parameterCount();
         next_.modelParameterCount = run_->trainer().modelParameterCount();
         next_.stepBytes = run_->trainer().arenaBytes();
-        next_.startSentence = startSentence(run_->trainer(), choice_);
         next_.example = exampleInput(run_->trainer());
         next_.step = run_->trainer().stepsDone();
+        if (run_->isFinished() && isUnderWay()) run_->finish();
+        if (auto failure = attempt(
+                "training", [&] { next_.startSentence = startSentence(run_->trainer(), choice_); }, kSmaller))
+            next_.startSentence = failure->sentence();
         {
             const std::lock_guard lock(mutex_);
             next_.state = run_->isFinished() ? State::Finished : wanted_.plays ? State::Training : State::Paused;
         }
         ++next_.checkpointCount;
-        takeWeights();
-        takeAnswers();
+        show(true, true);
         publish();
     }
 
     void advance(std::optional<double> rate, double pace, bool weights) {
+        const Clock::time_point start = Clock::now();
+        const bool measures = !run_->isFinished() && makeStep(rate); // else only what comes after the last step failed
+        const bool isEnd = run_->isFinished();
+        if (isEnd) run_->finish();
+        next_.failure.reset();
+        if (measures || isEnd) ++next_.checkpointCount;
+        show(measures || isEnd, weights || isEnd);
+        due_ = pace > 0 ? std::max(Clock::now(), start + std::chrono::duration_cast<Clock::duration>(
+                                                             std::chrono::duration<double>(1 / pace)))
+                        : Clock::now();
+        bool mayContinue = false;
+        {
+            const std::lock_guard lock(mutex_);
+            mayContinue = wanted_.plays || wanted_.steps > 0;
+            if (isEnd) wanted_.plays = false;
+        }
+        next_.state = isEnd ? State::Finished : mayContinue ? State::Training : State::Paused;
+        if (mayContinue && next_.state == State::Training && !weights && Clock::now() - published_ < kInterval) return;
+        publish();
+    }
+
+    /// @return whether it measured the model or wrote a checkpoint
+    bool makeStep(std::optional<double> rate) {
         const Clock::time_point start = Clock::now();
         run_->trainer().setLearningRate(rate);
         const Recipe& recipe = run_->trainer().recipe();
@@ -290,32 +328,32 @@ private:
         next_.isMeasuring = coming % recipe.evaluateEvery == 0 || coming == recipe.schedule.steps;
         if (next_.isMeasuring) publish();
         const MetricPoint point = run_->advance();
-        const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         next_.isMeasuring = false;
-        next_.failure.reset();
-        next_.warning = run_->problem();
         next_.step = point.step;
-        const bool isCheckpoint = run_->isFinished() || point.step % recipe.checkpointEvery == 0;
-        if (point.find(metric_names::kValidationLoss) || isCheckpoint) takeAnswers();
-        if (weights || run_->isFinished()) takeWeights();
-        if (isCheckpoint) ++next_.checkpointCount;
-        if (run_->isFinished()) run_->finish();
-        // The first step builds kernels, and some steps measure: their time is not typical.
-        if (++timedSteps_ > 1 && !point.find(metric_names::kValidationLoss))
-            next_.secondsPerStep = next_.secondsPerStep == 0 ? seconds : 0.9 * next_.secondsPerStep + 0.1 * seconds;
-        due_ = pace > 0 ? std::max(Clock::now(), start + std::chrono::duration_cast<Clock::duration>(
-                                                             std::chrono::duration<double>(1 / pace)))
-                        : Clock::now();
-        bool mayContinue = false;
         {
             const std::lock_guard lock(mutex_);
+            std::erase_if(points_, [&](const MetricPoint& each) { return each.step >= point.step; }); // it went back
             points_.push_back(point);
-            mayContinue = wanted_.plays || wanted_.steps > 0;
-            if (run_->isFinished()) wanted_.plays = false;
         }
-        next_.state = run_->isFinished() ? State::Finished : mayContinue ? State::Training : State::Paused;
-        if (mayContinue && next_.state == State::Training && !weights && Clock::now() - published_ < kInterval) return;
-        publish();
+        const bool isMeasured = point.find(metric_names::kValidationLoss).has_value();
+        const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        // The first step builds kernels, and some steps measure: their time is not typical.
+        if (++timedSteps_ > 1 && !isMeasured)
+            next_.secondsPerStep = next_.secondsPerStep == 0 ? seconds : 0.9 * next_.secondsPerStep + 0.1 * seconds;
+        return isMeasured || point.step % recipe.checkpointEvery == 0;
+    }
+
+    /// Takes what views show. The run continues without it, such as where only its steps fit into the memory.
+    void show(bool answers, bool weights) {
+        if (answers)
+            answersProblem_ = attempt(
+                "training", [this] { takeAnswers(); }, kSmaller);
+        if (weights)
+            weightsProblem_ = attempt(
+                "training", [this] { takeWeights(); }, kSmaller);
+        next_.warning = run_->problem();
+        for (const auto& problem : {answersProblem_, weightsProblem_})
+            if (!next_.warning) next_.warning = problem;
     }
 
     /// Whether steps were made since the parameters were taken. The same ones again would look like a new run.
@@ -327,19 +365,21 @@ private:
     }
 
     void takeAnswers() {
-        next_.answers.step = run_->trainer().stepsDone();
+        AnswersAtStep now{.step = run_->trainer().stepsDone()};
         if (imagesOf(run_->trainer()))
-            takePredictions();
+            now.predictions = predictions();
         else
-            takeSamples();
+            now.samples = samples();
         AnswersBySteps all = *next_.allAnswers;
+        std::erase_if(all, [&](const AnswersAtStep& each) { return each.step >= now.step; }); // the run went back
         if (all.size() >= kMostAnswers) // every second of them stays
             std::erase_if(all, [at = 0](const AnswersAtStep&) mutable { return at++ % 2 == 1; });
-        all.push_back(next_.answers);
+        all.push_back(now);
+        next_.answers = std::move(now);
         next_.allAnswers = std::make_shared<const AnswersBySteps>(std::move(all));
     }
 
-    void takeSamples() {
+    std::shared_ptr<const std::vector<SampleAnswer>> samples() {
         auto samples = std::make_shared<std::vector<SampleAnswer>>();
         const TaskInstance& task = sequencesOf(run_->trainer())->instance();
         const bool isWritten = taskNamed(run_->trainer().recipe().task).readout == TextReadout::NextToken;
@@ -355,17 +395,17 @@ private:
                                 .expected = task.answerTexts(answer.example, expected),
                                 .given = task.answerTexts(answer.example, answer.given)});
         }
-        next_.answers.samples = std::move(samples);
+        return samples;
     }
 
-    void takePredictions() {
+    std::shared_ptr<const ImagePredictions> predictions() {
         Trainer& trainer = run_->trainer();
         constexpr int kShown = 48, kMeasured = 512;
         auto predictions = std::make_shared<ImagePredictions>();
         predictions->labels = imagesOf(trainer)->instance().labels();
         predictions->examples = predictionsOf(trainer, Split::Validation, 0, kShown);
         predictions->confusion = trainer.evaluate(Split::Validation, kMeasured).confusion;
-        next_.answers.predictions = std::move(predictions);
+        return predictions;
     }
 
     void publish() {
@@ -383,6 +423,7 @@ private:
     std::shared_ptr<Device> prepared_;
     std::unique_ptr<TrainingRun> run_;
     TrainingSnapshot next_;
+    std::optional<Failure> answersProblem_, weightsProblem_; ///< why views have none of this step
     int timedSteps_ = 0;
     Clock::time_point due_{}, published_{};
 

@@ -62,11 +62,12 @@ struct TrainingSnapshot {
     std::shared_ptr<const AnswersBySteps> allAnswers = std::make_shared<const AnswersBySteps>();
     std::shared_ptr<const WeightSet> weights; ///< answer to the last requestWeights()
     int64_t weightsStep = -1;
-    uint64_t checkpointCount = 0;   ///< number of checkpoints written
-    double preparation = -1;        ///< share that is done of the first prepare() ever; -1: it is not at work
-    std::optional<Failure> failure; ///< why the training run stopped; cleared by the next start
+    uint64_t checkpointCount = 0; ///< number of checkpoints written
+    double preparation = -1;      ///< share that is done of the first prepare() ever; -1: it is not at work
+    /// Why the training run stopped, or why the one before could not be saved; cleared by the next step.
+    std::optional<Failure> failure;
     uint64_t failureCount = 0;
-    std::optional<Failure> warning; ///< why metrics are not written yet, while training continues
+    std::optional<Failure> warning; ///< why metrics are not written, or answers not shown, while training continues
 };
 
 /// Trains on its own thread with its own parameters, so views cannot change a training run. All public functions except
@@ -85,7 +86,7 @@ public:
     void pause();
     /// Runs one step, then pauses.
     void step();
-    /// Saves and closes the training run.
+    /// Saves and closes the training run. One that cannot be saved is closed too.
     void close();
     /// Compiles the kernels that a recipe and the views of its model need, so that the first steps are fast: makes a
     /// step that is thrown away. Does nothing while a run is open; a run that starts ends it.

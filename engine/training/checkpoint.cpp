@@ -1,5 +1,6 @@
 #include "engine/training/checkpoint.h"
 
+#include "engine/core/attempt.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/io/checksums.h"
@@ -17,6 +18,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <string_view>
 
 namespace attn {
@@ -26,6 +29,34 @@ namespace {
 constexpr const char* kOptimiserFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "training_state.json";
 constexpr std::array<std::string_view, 2> kStateFiles{kOptimiserFile, kStateFile};
+constexpr const char* kPartial = ".partial"; ///< ends the names of folders that are not checkpoints yet, or no longer
+constexpr const char* kFormer = ".former";
+
+std::vector<std::string_view> checkpointFiles() {
+    std::vector<std::string_view> names(kModelFiles.begin(), kModelFiles.end());
+    names.insert(names.end(), kStateFiles.begin(), kStateFiles.end());
+    return names;
+}
+
+/// Whole checkpoints that have no name, by the name that each should have: a process was killed before it could rename
+/// them. Of two for the same step, the newer one.
+std::map<fs::path, fs::path> nameless(const fs::path& run) {
+    std::map<fs::path, fs::path> found;
+    std::error_code error;
+    for (const fs::path& entry : entriesOf(run / kCheckpointFolder, error)) {
+        if (entry.extension() != kPartial) continue;
+        fs::path whole = fs::path(entry).replace_extension();
+        const bool isFormer = whole.extension() == kFormer;
+        if (isFormer) whole.replace_extension();
+        if (!checkpointStep(whole) || fs::exists(whole, error) || !hasChecksums(entry)) continue; // they come last
+        if (attempt({}, [&] { verifyChecksums(entry, checkpointFiles()); })) continue;
+        if (isFormer)
+            found.emplace(whole, entry);
+        else
+            found[whole] = entry;
+    }
+    return found;
+}
 
 /// @throws Error if something is in the way that cannot be removed
 void removeFolder(const fs::path& folder) {
@@ -48,7 +79,13 @@ void renameFolder(const fs::path& from, const fs::path& to) {
 
 void writeModelFiles(const fs::path& folder, const Trainer& trainer) {
     const Objective& objective = trainer.objective();
-    const ReadParameter read = [&](const std::string& name) { return trainer.read(name); };
+    const ReadParameter read = [&](const std::string& name) {
+        std::vector<float> values = trainer.read(name);
+        if (!trainer.isFrozen(name) && !std::ranges::all_of(values, [](float value) { return std::isfinite(value); }))
+            throw trainer.diverged(
+                fmt::format("after step {}, {} has weights that are not numbers", trainer.stepsDone(), name));
+        return values;
+    };
     objective.writeModel(folder, read);
     const StartingPoint& start = trainer.recipe().start;
     const bool isForStart = std::ranges::none_of(
@@ -69,6 +106,21 @@ void loadParameters(Trainer& trainer, const fs::path& folder, bool loadsAdapted)
     }
 }
 
+void writeCheckpointFiles(const fs::path& folder, const Trainer& trainer) {
+    writeModelFiles(folder, trainer);
+    std::vector<std::vector<float>> values;
+    std::vector<WrittenTensor> written;
+    for (const Trainer::Named& state : trainer.states()) {
+        values.push_back(trainer.read(state.name));
+        written.push_back({.name = state.name, .shape = state.shape.extents()});
+    }
+    for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
+    writeSafetensors(folder / kOptimiserFile, written);
+    writeAtomically(folder / kStateFile,
+                    nlohmann::json{{"step", trainer.stepsDone()}, {"recipe", toJson(trainer.recipe())}}.dump(2) + "\n");
+    writeChecksums(folder, checkpointFiles());
+}
+
 } // namespace
 
 void writeModel(const fs::path& folder, const Trainer& trainer) {
@@ -87,32 +139,38 @@ Recipe readRecipe(const fs::path& file) { return recipeFromJson(readJsonFile(fil
 
 fs::path saveCheckpoint(const fs::path& run, const Trainer& trainer) {
     const fs::path whole = run / kCheckpointFolder / fmt::format("step-{:06}", trainer.stepsDone()),
-                   partial = whole.string() + ".partial";
+                   partial = whole.string() + kPartial;
+    recoverCheckpoints(run);
     const std::vector<fs::path> before = checkpoints(run);
     std::error_code error;
     for (const fs::path& entry : entriesOf(run / kCheckpointFolder, error)) // what a killed process has left
-        if (entry.extension() == ".partial") removeFolder(entry);
-    writeModelFiles(partial, trainer);
-    std::vector<std::vector<float>> values;
-    std::vector<WrittenTensor> written;
-    for (const Trainer::Named& state : trainer.states()) {
-        values.push_back(trainer.read(state.name));
-        written.push_back({.name = state.name, .shape = state.shape.extents()});
+        if (entry.extension() == kPartial) removeFolder(entry);
+    try {
+        writeCheckpointFiles(partial, trainer);
+    } catch (...) {
+        fs::remove_all(partial, error); // a full disk has room again
+        throw;
     }
-    for (size_t i = 0; i < written.size(); ++i) written[i].values = values[i];
-    writeSafetensors(partial / kOptimiserFile, written);
-    writeAtomically(partial / kStateFile,
-                    nlohmann::json{{"step", trainer.stepsDone()}, {"recipe", toJson(trainer.recipe())}}.dump(2) + "\n");
-    std::vector<std::string_view> names(kModelFiles.begin(), kModelFiles.end());
-    names.insert(names.end(), kStateFiles.begin(), kStateFiles.end());
-    writeChecksums(partial, names);
-    const fs::path former = whole.string() + ".former.partial"; // the final name never has only some of the files
+    const fs::path former = whole.string() + kFormer + kPartial; // the final name never has only some of the files
     if (fs::exists(whole, error)) renameFolder(whole, former);
     renameFolder(partial, whole);
     syncFolder(whole.parent_path());
     removeFolder(former);
     for (size_t i = 0; i + 1 < before.size(); ++i) fs::remove(before[i] / kOptimiserFile, error);
     return whole;
+}
+
+bool hasCheckpoint(const fs::path& run) { return !checkpoints(run).empty() || !nameless(run).empty(); }
+
+void recoverCheckpoints(const fs::path& run) {
+    for (const auto& [whole, found] : nameless(run)) renameFolder(found, whole);
+}
+
+void discardCheckpoint(const fs::path& run, int64_t step) {
+    const std::vector<fs::path> all = checkpoints(run);
+    std::error_code error;
+    if (all.size() > 1 && checkpointStep(all.back()) == step && fs::exists(all[all.size() - 2] / kOptimiserFile, error))
+        removeFolder(all.back());
 }
 
 void loadWeights(Trainer& trainer, const fs::path& folder) {

@@ -25,8 +25,16 @@ Recipe readRecipe(const std::filesystem::path& file);
 
 /// Writes a checkpoint: under a temporary name, flushed, then renamed. Removes the optimiser state from older
 /// checkpoints except the previous one, and unfinished checkpoints of processes that were killed.
-/// @return the checkpoint's folder
+/// @return the checkpoint's folder  @throws NotFinite if parameters that training changes are not numbers; Error naming
+/// the file and the reason if one cannot be written. All is then as before
 std::filesystem::path saveCheckpoint(const std::filesystem::path& run, const Trainer& trainer);
+
+/// Whether a run has a checkpoint from which it can continue, if recoverCheckpoints() is called before.
+bool hasCheckpoint(const std::filesystem::path& run);
+/// Gives whole checkpoints their names that a killed process has left without. @pre the run is locked
+void recoverCheckpoints(const std::filesystem::path& run);
+/// Removes the newest checkpoint if it is that of a step and the run can continue from the one before.
+void discardCheckpoint(const std::filesystem::path& run, int64_t step);
 
 /// The number of steps that a checkpoint's training_state.json gives.
 /// @param file path of it, for messages  @throws Error if there is none, or if no training run is that long

@@ -19,17 +19,18 @@ std::vector<LayerAttention>& layersOf(ModelSpec& config, std::string_view kind) 
     return kind == "encoder" ? config.encoder->layers : kind == "cross" ? config.crossAttention : config.layers;
 }
 
-/// The whole spec as an expression that specWith() reads, whatever the other spec is.
-std::string wholeText(const AttentionSpec& spec) {
+} // namespace
+
+std::string textNaming(const AttentionSpec& spec, const std::function<bool(Slot)>& isNamed) {
     std::string text = spec.text();
-    const auto named = slotsIn(text);
+    const auto said = slotsIn(text);
     for (const Slot slot : kSpecSlots)
-        if (!named.contains(slot) && slot != Slot::Heads) text += fmt::format(", {}={}", nameOf(slot), spec.id(slot));
-    if (!named.contains(Slot::Mask)) text += fmt::format(", {}={}", nameOf(Slot::Mask), spec.mask.text());
+        if (slot != Slot::Heads && !said.contains(slot) && isNamed(slot))
+            text += fmt::format(", {}={}", nameOf(slot), spec.id(slot));
+    if (!said.contains(Slot::Mask) && isNamed(Slot::Mask))
+        text += fmt::format(", {}={}", nameOf(Slot::Mask), spec.mask.text());
     return text;
 }
-
-} // namespace
 
 std::string_view withoutSites(std::string_view expression, std::string_view* kind) {
     const size_t begin = std::min(expression.find_first_not_of(' '), expression.size());
@@ -89,7 +90,7 @@ std::string siteCompositionOf(const ModelSpec& config) {
     std::vector<std::string> expressions;
     for (const std::string_view kind : kKinds)
         for (const LayerAttention& layer : layersOf(all, kind))
-            expressions.push_back(fmt::format("{}: {}", kind, wholeText(layer.spec)));
+            expressions.push_back(fmt::format("{}: {}", kind, textNaming(layer.spec, [](Slot) { return true; })));
     return fmt::format("{}", fmt::join(expressions, "; "));
 }
 

@@ -3,6 +3,7 @@
 #include "engine/models/model_builder.h"
 #include "engine/training/recipe.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,9 @@ namespace attn {
 
 /// The expression without the kind of sites before it. @param kind receives "encoder", "decoder", "cross", or nothing
 std::string_view withoutSites(std::string_view expression, std::string_view* kind = nullptr);
+
+/// A spec as an expression that specWith() reads, with some slots named even where they have their defaults.
+std::string textNaming(const AttentionSpec& spec, const std::function<bool(Slot)>& isNamed);
 
 /// A spec with the slots that an expression names in place of its own. @throws Error as AttentionSpec::parse()
 AttentionSpec specWith(AttentionSpec spec, const std::string& expression);

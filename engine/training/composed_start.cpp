@@ -34,21 +34,6 @@ void requireTrainable(const Architecture& architecture) {
                                                   : "the nearest valid composition: " + problem->nearest});
 }
 
-/// An expression that names the slots in which a spec differs from another, also where they have their defaults, and
-/// the slots that a person has named.
-std::string expressionOf(const AttentionSpec& spec, const AttentionSpec& own,
-                         const std::map<Slot, std::string_view>& named) {
-    std::string text = spec.text();
-    const auto said = slotsIn(text);
-    for (const Slot slot : kSpecSlots)
-        if (slot != Slot::Heads && !said.contains(slot) &&
-            (named.contains(slot) || spec.parts.at(slot) != own.parts.at(slot)))
-            text += fmt::format(", {}={}", nameOf(slot), spec.id(slot));
-    if (!said.contains(Slot::Mask) && spec.mask != own.mask)
-        text += fmt::format(", {}={}", nameOf(Slot::Mask), spec.mask.text());
-    return text;
-}
-
 /// Whether new attention takes the place of a model's table of positions: it names positions, none or others than those
 /// that the attention had beside the table, as Swin's has.
 bool dropsTable(const Architecture& architecture, const std::vector<AttentionSpec>& specs,
@@ -147,7 +132,10 @@ std::string compositionFrom(const std::vector<LayerAttention>& own, const std::s
             merged.reset(Slot::Heads);
             before.reset(Slot::Heads);
         }
-        texts.push_back(expressionOf(merged, before, named));
+        texts.push_back(textNaming(merged, [&](Slot slot) { // where layers differ from the model's, and what was said
+            if (slot == Slot::Mask) return merged.mask != before.mask;
+            return named.contains(slot) || merged.parts.at(slot) != before.parts.at(slot);
+        }));
     }
     if (!isOther) return {};
     const auto repeats = [&](size_t period) {

@@ -19,18 +19,6 @@ namespace {
 
 constexpr uint64_t kExamplePictures = 6; ///< example pictures in the folder of a model
 
-/// The same model with narrower windows of its masks. @param divisor as MaskExpression::narrowed()
-ModelSpec narrowed(ModelSpec config, int64_t divisor) {
-    for (LayerAttention& layer : config.layers) layer.spec.mask = layer.spec.mask.narrowed(divisor);
-    return config;
-}
-
-TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel>& start) {
-    TaskSettings settings = recipe.settings;
-    if (start) settings.data.modelPictures = start->source->preprocessing();
-    return settings;
-}
-
 } // namespace
 
 ModelSpec visionOf(const Architecture& a, const ImageTaskInstance& task) {
@@ -220,11 +208,7 @@ std::optional<WeightRecipe> ImageObjective::placeOf(const std::string& parameter
 }
 
 ReadStored ImageObjective::openModel(const std::filesystem::path& folder) const {
-    std::shared_ptr<const ModelSource> source = openModelSource(folder.string());
-    requireOneClass(source->config().classReadout().activation, source->config().name, "picture", folder.string());
-    return [source = std::move(source)](const std::string& parameter, const Shape& shape, const RowWriter& write) {
-        source->read(parameter, shape, write);
-    };
+    return openWritten(folder, "picture");
 }
 
 std::shared_ptr<const WeightSet::Model> ImageObjective::describe() const {

@@ -1,6 +1,8 @@
 #include "engine/training/objective.h"
 
+#include "engine/models/model_source.h"
 #include "engine/training/image_objective.h"
+#include "engine/training/one_class.h"
 #include "engine/training/sequence_objective.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -16,6 +18,19 @@ std::span<const float> Said::losses(std::string_view loss) const { return execut
 
 int32_t Said::best(std::string_view loss, int64_t row) const {
     return executor_->resultIntegers(nameOfBest(loss))[static_cast<size_t>(row) * 4]; // rows of one, padded to four
+}
+
+ModelSpec narrowed(ModelSpec config, int64_t divisor) {
+    for (LayerAttention& layer : config.layers) layer.spec.mask = layer.spec.mask.narrowed(divisor);
+    return config;
+}
+
+ReadStored openWritten(const std::filesystem::path& folder, const char* input) {
+    std::shared_ptr<const ModelSource> source = openModelSource(folder.string());
+    requireOneClass(source->config().classReadout().activation, source->config().name, input, folder.string());
+    return [source = std::move(source)](const std::string& parameter, const Shape& shape, const RowWriter& write) {
+        source->read(parameter, shape, write);
+    };
 }
 
 std::unique_ptr<Objective> makeObjective(Recipe& recipe) {

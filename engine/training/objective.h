@@ -120,6 +120,12 @@ public:
     virtual std::shared_ptr<const WeightSet::Model> describe() const = 0;
 };
 
+/// The same model with narrower windows of its masks. @param divisor as MaskExpression::narrowed()
+ModelSpec narrowed(ModelSpec config, int64_t divisor);
+/// Reads a folder that Objective::writeModel() wrote. @param input what the model reads, as for requireOneClass()
+/// @throws Error as Objective::openModel()
+ReadStored openWritten(const std::filesystem::path& folder, const char* input);
+
 /// The objective of a recipe, which gets the hash and the architecture of the model from which training starts.
 /// @throws Error as check(), makeTask() and makeImageTask(), or if the model cannot learn the task
 std::unique_ptr<Objective> makeObjective(Recipe& recipe);

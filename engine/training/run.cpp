@@ -1,6 +1,7 @@
 #include "engine/training/run.h"
 
 #include "engine/core/error.h"
+#include "engine/gpu/device_errors.h"
 #include "engine/system/folder.h"
 #include "engine/training/answers.h"
 
@@ -29,24 +30,21 @@ TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Dev
     : folder_(folder), trainer_(recipe, choice), ratios_(trainer_) {
     createFolder(folder);
     lock_.emplace(folder);
-    const std::vector<fs::path> all = checkpoints(folder);
-    if (!resumes && !all.empty())
+    recoverCheckpoints(folder);
+    const bool hasOne = hasCheckpoint(folder);
+    if (!resumes && hasOne)
         throw Error({.what = "already contains a training run",
                      .where = folder.string(),
                      .hint = "add --resume to continue it, or choose another folder"});
-    if (resumes && all.empty())
+    if (resumes && !hasOne)
         throw Error({.what = "contains no checkpoint", .where = folder.string(), .hint = "train without --resume"});
     startRun(folder, trainer_.recipe());
     if (resumes) {
-        resume(trainer_, all.back());
-        saved_ = trainer_.stepsDone();
+        goBack();
     } else {
         save();
+        metrics_.emplace(folder, std::vector<MetricPoint>{});
     }
-    // Drop the metrics after the last checkpoint, because those steps run again.
-    std::vector<MetricPoint> kept = resumes ? readMetrics(folder) : std::vector<MetricPoint>{};
-    std::erase_if(kept, [&](const MetricPoint& point) { return point.step > trainer_.stepsDone(); });
-    metrics_.emplace(folder, kept);
     model_ = trainer_.objective().describe();
     const auto before = readJob(folder); // a program may have been killed between the last step and the model
     const bool wasFinished = isFinished() && (!before || before->status.state == JobState::Finished);
@@ -66,12 +64,43 @@ Progress TrainingRun::progress() const {
     return progress;
 }
 
+/// Continues from the last checkpoint. Drops the metrics after it, because those steps run again.
+void TrainingRun::goBack() {
+    const std::vector<fs::path> all = checkpoints(folder_);
+    if (all.empty())
+        throw Error(
+            {.what = "contains no checkpoint", .where = folder_.string(), .hint = "start another training run"});
+    resume(trainer_, all.back());
+    saved_ = trainer_.stepsDone();
+    std::vector<MetricPoint> kept = readMetrics(folder_);
+    std::erase_if(kept, [&](const MetricPoint& point) { return point.step > trainer_.stepsDone(); });
+    metrics_.emplace(folder_, kept);
+    isLost_ = false;
+}
+
+/// Does work that ends if a loss or the weights are not numbers. @throws Error with the step that is still good
+void TrainingRun::orLose(const std::function<void()>& work) {
+    try {
+        work();
+    } catch (const NotFinite& error) {
+        isLost_ = true;
+        const std::vector<fs::path> all = checkpoints(folder_);
+        throw Error({.what = error.message(),
+                     .where = error.where(),
+                     .hint = all.empty() ? error.hint()
+                                         : fmt::format("{}; the run goes back to step {}, its last good checkpoint",
+                                                       error.hint(), *checkpointStep(all.back()))});
+    }
+}
+
 MetricPoint TrainingRun::advance() {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     job_->setState(JobState::Running);
     try {
-        MetricPoint point = makeStep();
+        if (isLost_) goBack();
+        MetricPoint point;
+        orLose([&] { point = makeStep(); });
         workSeconds_ += std::chrono::duration<double>(Clock::now() - start).count();
         secondsLeft_ = remaining_.after(progress().fraction, workSeconds_);
         job_->report(progress());
@@ -87,12 +116,10 @@ MetricPoint TrainingRun::makeStep() {
     const bool measuresRatios = (trainer_.stepsDone() + 1) % kRatioEvery == 0;
     if (measuresRatios) ratios_.remember();
     const Trainer::StepReport report = trainer_.step();
-    if (!std::isfinite(report.loss))
-        throw Error({.what = fmt::format("the loss of step {} is not a number", report.step),
-                     .where = recipe.task,
-                     .hint = recipe.precision == DType::F16
-                                 ? "choose a lower learning rate, or bf16, whose numbers can be larger"
-                                 : "choose a lower learning rate or clip the gradient"});
+    if (!std::isfinite(report.loss)) {
+        discardCheckpoint(folder_, report.step - 1); // its weights, though numbers, give this loss
+        throw trainer_.diverged(fmt::format("the loss of step {} is not a number", report.step));
+    }
     MetricPoint point{.step = report.step,
                       .values = {{metric_names::kLoss, report.loss},
                                  {metric_names::kGradientNorm, report.gradientNorm},
@@ -104,14 +131,17 @@ MetricPoint TrainingRun::makeStep() {
     if (measuresRatios)
         for (size_t part = 0; const double ratio : ratios_.measure())
             point.values[fmt::format("{}{}", metric_names::kUpdateRatios, part++)] = ratio;
-    if (report.step % recipe.evaluateEvery == 0 || isFinished()) {
-        const Evaluation evaluation = trainer_.evaluate(Split::Validation, kExamplesInBetween);
-        point.values[metric_names::kValidationLoss] = evaluation.loss;
-        point.values[metric_names::kMetric] = evaluation.metric;
-        point.values.insert(evaluation.shares.begin(), evaluation.shares.end());
-        for (const auto& [name, matches] : evaluation.subtasks)
-            point.values[metric_names::kSubtasks + name] = matches.share();
-    }
+    if (report.step % recipe.evaluateEvery == 0 || isFinished()) try {
+            unmeasured_.reset();
+            const Evaluation evaluation = trainer_.evaluate(Split::Validation, kExamplesInBetween);
+            point.values[metric_names::kValidationLoss] = evaluation.loss;
+            point.values[metric_names::kMetric] = evaluation.metric;
+            point.values.insert(evaluation.shares.begin(), evaluation.shares.end());
+            for (const auto& [name, matches] : evaluation.subtasks)
+                point.values[metric_names::kSubtasks + name] = matches.share();
+        } catch (const gpu::OutOfMemory& error) { // the steps fit, and can go on
+            unmeasured_ = Failure{error.message(), error.where(), error.hint()};
+        }
     if (metrics_->isGone()) restoreFolder();
     metrics_->append(point);
     if (report.step % recipe.checkpointEvery == 0 || isFinished()) save();
@@ -134,21 +164,21 @@ std::optional<Failure> TrainingRun::problem() const {
         return Failure{.what = "the folder was removed or moved while the model trained, and is written again",
                        .where = folder_.string(),
                        .hint = "its earlier checkpoints are not in it"};
-    return metrics_->problem();
+    return metrics_->problem() ? metrics_->problem() : unmeasured_;
 }
 
 void TrainingRun::save() {
-    if (saved_ == trainer_.stepsDone()) return;
+    if (isLost_ || saved_ == trainer_.stepsDone()) return;
     if (metrics_) metrics_->sync(); // a checkpoint has the metrics of its steps, also after a power failure
-    saveCheckpoint(folder_, trainer_);
+    orLose([this] { saveCheckpoint(folder_, trainer_); });
     saved_ = trainer_.stepsDone();
 }
 
-Evaluation TrainingRun::finish() {
+void TrainingRun::finish() {
     if (metrics_->isGone()) restoreFolder();
+    save(); // if it failed before
     writeModel(folder_, trainer_);
     job_->setState(JobState::Finished);
-    return trainer_.evaluate(Split::Validation, exampleCount(trainer_, Split::Validation));
 }
 
 std::shared_ptr<const WeightSet> weightsOf(const Trainer& trainer, std::shared_ptr<const WeightSet::Model> model) {

@@ -9,6 +9,7 @@
 #include "engine/training/trainer.h"
 #include "engine/training/update_ratios.h"
 
+#include <functional>
 #include <optional>
 
 namespace attn {
@@ -31,36 +32,42 @@ public:
     ~TrainingRun();
     TrainingRun(const TrainingRun&) = delete;
     TrainingRun& operator=(const TrainingRun&) = delete;
-    bool isFinished() const { return trainer_.stepsDone() >= trainer_.recipe().schedule.steps; }
+    bool isFinished() const { return !isLost_ && trainer_.stepsDone() >= trainer_.recipe().schedule.steps; }
 
     /// What job.json says of it. A run that ends before its last step is stopped, unless it failed.
     JobJournal& job() { return *job_; }
     Progress progress() const; ///< with the time that is left, at the rate of the steps so far
 
-    /// Runs one step and everything that is due after it. @throws Error if the loss is not a number
+    /// Runs one step and everything that is due after it. After a step whose loss or weights were not numbers, first
+    /// goes back to the last checkpoint. @throws Error if the loss is not a number, with the step to which it goes back
     MetricPoint advance();
-    /// Writes a checkpoint, unless this step already has one.
+    /// Writes a checkpoint, unless this step already has one, or its loss was not a number.
+    /// @throws Error if the weights are not numbers, or if a file cannot be written
     void save();
     /// A problem with the files of the training run, which continues: the newest metrics cannot be written, as on a
-    /// full disk, or the folder was removed and is written again. None: no problem.
+    /// full disk, the folder was removed and is written again, or the device has no room to measure the model. None: no
+    /// problem.
     std::optional<Failure> problem() const;
     /// Why the newest metrics are not in metrics.jsonl. None if all are.
     const std::optional<Failure>& metricsProblem() const { return metrics_->problem(); }
-    /// After the last step: writes the model to the training run's folder. @return its evaluation on the validation
-    /// split
-    Evaluation finish();
+    /// After the last step: writes the model to the training run's folder.
+    void finish();
 
     std::shared_ptr<const WeightSet> weights() const { return weightsOf(trainer_, model_); }
 
 private:
     MetricPoint makeStep();
+    void goBack();
+    void orLose(const std::function<void()>& work);
     void restoreFolder();
 
     std::filesystem::path folder_;
     Trainer trainer_;
     UpdateRatios ratios_;
-    int64_t saved_ = -1;    ///< step of the last checkpoint
-    bool restored_ = false; ///< someone removed the folder
+    int64_t saved_ = -1;                ///< step of the last checkpoint
+    bool restored_ = false;             ///< someone removed the folder
+    bool isLost_ = false;               ///< the loss or the weights are not numbers
+    std::optional<Failure> unmeasured_; ///< why the newest evaluation has no numbers
     std::optional<RunLock> lock_;
     std::optional<MetricsFile> metrics_;
     std::optional<JobJournal> job_;

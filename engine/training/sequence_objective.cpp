@@ -59,12 +59,6 @@ ReadParameter withZeros(const ModelSpec& written, const ModelSpec& config, const
     };
 }
 
-/// The same model with narrower windows. @param divisor as MaskExpression::narrowed()
-ModelSpec narrowed(ModelSpec config, int64_t divisor) {
-    for (LayerAttention& layer : config.layers) layer.spec.mask = layer.spec.mask.narrowed(divisor);
-    return config;
-}
-
 /// The trees of a batch's rows. Rows beyond the end of a split have that of the spec.
 std::vector<DependencyTree> treesOf(const AttentionSpec& spec, const Batch& batch) {
     std::vector<DependencyTree> trees;
@@ -76,12 +70,6 @@ std::vector<DependencyTree> treesOf(const AttentionSpec& spec, const Batch& batc
         trees.push_back(treeOfText(spec, parents.first(words)));
     }
     return trees;
-}
-
-TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel>& start) {
-    TaskSettings settings = recipe.settings;
-    if (start) settings.data.modelTokenizer = start->tokenizerJson;
-    return settings;
 }
 
 } // namespace
@@ -378,11 +366,7 @@ std::optional<WeightRecipe> SequenceObjective::placeOf(const std::string& parame
 }
 
 ReadStored SequenceObjective::openModel(const std::filesystem::path& folder) const {
-    std::shared_ptr<const ModelSource> source = openModelSource(folder.string());
-    requireOneClass(source->config().classReadout().activation, source->config().name, "text", folder.string());
-    return [source = std::move(source)](const std::string& parameter, const Shape& shape, const RowWriter& write) {
-        source->read(parameter, shape, write);
-    };
+    return openWritten(folder, "text");
 }
 
 std::shared_ptr<const WeightSet::Model> SequenceObjective::describe() const {

@@ -49,6 +49,14 @@ bool isReadout(const std::string& parameter) {
 
 } // namespace
 
+TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel>& start) {
+    TaskSettings settings = recipe.settings;
+    if (!start) return settings;
+    settings.data.modelTokenizer = start->tokenizerJson;
+    settings.data.modelPictures = start->source->preprocessing();
+    return settings;
+}
+
 std::vector<float> StartingModel::read(const std::string& parameter, const Shape& shape) const {
     return readDense([&](const std::string& name, const Shape& wanted,
                          const RowWriter& write) { source->read(name, wanted, write); },

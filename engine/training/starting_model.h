@@ -25,6 +25,9 @@ struct StartingModel {
     std::vector<float> read(const std::string& parameter, const Shape& shape) const;
 };
 
+/// The settings of a recipe's task, with the tokens or the preprocessing of the model from which it starts.
+TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel>& start);
+
 /// The new tokens or classes of a model that is trained further.
 struct NewRows {
     std::vector<std::optional<int>> before; ///< of each, its row in the model before; empty: all are the same

@@ -1,6 +1,6 @@
 #include "engine/training/trainer.h"
 
-#include "engine/core/error.h"
+#include "engine/inference/graph_sources.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
@@ -21,6 +21,7 @@ namespace attn {
 namespace {
 
 constexpr int kMostEvaluationRows = 64;
+constexpr int64_t kWriterRows = 64;           ///< of the writer's own cache, which a batch of texts does not use
 const std::string kEvaluated = "evaluation."; ///< before the names of states that evaluations carry
 
 double share(int64_t part, int64_t all) {
@@ -145,11 +146,7 @@ std::unique_ptr<GpuExecutor> Trainer::makeExecutor(const Objective::Forward& mod
                                                    const std::map<std::string, Tensor>& outputs,
                                                    const GpuExecutorOptions& execution) {
     const auto plan = compile(model.graph, outputs);
-    const auto constants = usedConstants(*plan, model.partTensors);
-    std::vector<std::pair<std::string, Shape>> room;
-    for (const FlowConstant* constant : constants) room.emplace_back(constant->name, constant->shape);
-    store_->reserve(room);
-    for (const FlowConstant* constant : constants) write(constant->name, constant->values());
+    writeConstants(*store_, *plan, model.partTensors);
     return std::make_unique<GpuExecutor>(*device_, *store_, plan, execution);
 }
 
@@ -274,7 +271,8 @@ LanguageModel& Trainer::writer() {
         auto description = std::make_shared<WeightSet>(WeightSet{.model = objective_->describe(), .values = {}});
         writer_ = std::make_unique<LanguageModel>(
             makeMemorySource(std::move(description)),
-            LanguageModel::Options{.inspects = false, .shared = {device_, adapted_ ? adapted_ : store_}});
+            LanguageModel::Options{
+                .inspects = false, .cacheRows = kWriterRows, .shared = {device_, adapted_ ? adapted_ : store_}});
     }
     writer_->truncate(0);
     const std::vector<Site>& sites = objective_->structure().sites;
@@ -368,9 +366,18 @@ Evaluation Trainer::evaluate(Split split, int64_t most) {
 
 void Trainer::requireLoss(double loss) const {
     if (std::isfinite(loss)) return;
-    throw Error({.what = "the loss of the examples is not a number",
-                 .where = std::string(task_.id),
-                 .hint = "look for weights that are damaged or much too large, or train with a lower learning rate"});
+    throw NotFinite(
+        {.what = "the loss of the examples is not a number",
+         .where = std::string(task_.id),
+         .hint = "look for weights that are damaged or much too large, or train with a lower learning rate"});
+}
+
+NotFinite Trainer::diverged(std::string what) const {
+    return NotFinite({.what = std::move(what),
+                      .where = recipe_.task,
+                      .hint = recipe_.precision == DType::F16
+                                  ? "choose a lower learning rate, or bf16, whose numbers can be larger"
+                                  : "choose a lower learning rate or clip the gradient"});
 }
 
 Trainer::LengthEvaluation Trainer::measure(const Objective::Forward& forward, const Batch& batch, int lastTargets) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/error.h"
 #include "engine/training/adapters.h"
 #include "engine/training/loss_scale.h"
 #include "engine/training/objective.h"
@@ -18,6 +19,12 @@
 namespace attn {
 
 class LanguageModel;
+
+/// A loss or weights are not numbers: what was learned is lost.
+class NotFinite : public Error {
+public:
+    using Error::Error;
+};
 
 /// Trains a model on a device. The commands of a step are recorded once and replayed; before each step the host writes
 /// the batch and the step parameters. Synchronous; for use by one thread.
@@ -71,6 +78,7 @@ public:
     void setLearningRate(std::optional<double> rate) { rate_ = rate; }
 
     /// Measures the model. @param most largest number of examples, counted from the start of a finite split
+    /// @throws NotFinite if the loss is not finite
     Evaluation evaluate(Split split, int64_t most);
 
     struct LengthEvaluation {
@@ -80,11 +88,11 @@ public:
     };
     /// Measures the current parameters in another graph of the model, such as that of another length.
     /// @param lastTargets number of targets to count at the end of each row; 0: all
-    /// @throws Error if the loss is not finite
+    /// @throws NotFinite if the loss is not finite
     LengthEvaluation measure(const Objective::Forward& forward, const Batch& batch, int lastTargets);
 
-    /// The model of text as people use it, with caches, on the current parameters and with the gates of evaluations. It
-    /// reads one text at a time, and is valid until the next step.
+    /// The model of text as people use it, on the current parameters and with the gates of evaluations, for a TextBatch
+    /// or for one text at a time: its own cache has room for few tokens at first. It is valid until the next step.
     LanguageModel& writer();
 
     /// Sets a gate for the following evaluations.
@@ -108,6 +116,8 @@ public:
         std::string name;
         Shape shape;
     };
+    /// The error of a training whose loss or weights are no numbers any more. @param what says which
+    NotFinite diverged(std::string what) const;
     /// Whether training does not change a parameter.
     bool isFrozen(const std::string& parameter) const;
     const std::vector<Named>& parameters() const { return parameters_; } ///< all of the model, including frozen ones
@@ -151,7 +161,7 @@ private:
     void fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
               std::span<const float> gates) const;
     GpuExecutor& evaluator();
-    void requireLoss(double loss) const; ///< @throws Error if it is not finite
+    void requireLoss(double loss) const; ///< @throws NotFinite if it is not finite
 
     Recipe recipe_;
     GpuExecutorOptions execution_;
@@ -171,7 +181,7 @@ private:
     int evaluationRows_ = 1;
     std::vector<NamedLoss> losses_;
     int64_t stepsDone_ = 0;
-    int64_t builtStage_ = 0; ///< stage of step_
+    int64_t builtStage_ = -1; ///< stage of step_; -1: there is none
     std::optional<double> rate_;
     LossScale lossScale_;
     std::vector<float> openGates_, evaluationGates_; ///< gates of all layers, one after the other

@@ -166,12 +166,13 @@ Trainer::Step Trainer::stepOf(int64_t stage, std::optional<MemorySaving> turned)
 void Trainer::buildStep(int64_t stage) {
     step_.reset();
     update_.reset();
-    builtStage_ = stage;
+    builtStage_ = -1; // also if there is no room for the new one
     const Step step = stepOf(stage);
     if (recipe_.accumulation > 1)
         update_ = std::make_unique<GpuExecutor>(*device_, *store_, compile(step.updateGraph, step.updateOutputs),
                                                 GpuExecutorOptions{.cutsFinely = execution_.cutsFinely});
     step_ = makeExecutor(step.loss.model, step.outputs, execution_);
+    builtStage_ = stage;
 }
 
 double Trainer::vanishingGradients(double scale) {

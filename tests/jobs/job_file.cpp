@@ -2,7 +2,9 @@
 #include "tests/io/files.h"
 #include "tests/support/catch.h"
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 using namespace attn;
 using attn::test::TemporaryFolder;
@@ -59,6 +61,26 @@ TEST_CASE("job files: a request is taken once, and only words that are known cou
     CHECK_FALSE(std::filesystem::exists(folder / "job.request"));
     std::filesystem::create_directory(folder / "job.request");
     CHECK_FALSE(takeRequest(folder.path()));
+}
+
+TEST_CASE("job files: of requests that follow at once, the last is never lost", "[jobs]") {
+    const TemporaryFolder folder;
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<bool> isDone = false;
+        std::thread asking([&] {
+            for (int i = 0; i < 50; ++i)
+                requestOf(folder.path(), i % 2 == 0 ? JobRequest::Pause : JobRequest::Continue);
+            requestOf(folder.path(), JobRequest::Stop);
+            isDone = true;
+        });
+        std::optional<JobRequest> last;
+        for (bool wasDone = false; !wasDone;) {
+            wasDone = isDone;
+            if (const auto request = takeRequest(folder.path())) last = request;
+        }
+        asking.join();
+        REQUIRE(last == JobRequest::Stop);
+    }
 }
 
 TEST_CASE("job files: a journal takes away requests of before, and keeps the state, whatever the disk does", "[jobs]") {

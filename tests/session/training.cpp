@@ -156,6 +156,89 @@ TEST_CASE("training session: what cannot train is a sentence, and another run ca
     CHECK(session.latest()->state == TrainingSnapshot::State::Finished);
 }
 
+TEST_CASE("training session: a run whose loss is not a number saves nothing, and Play goes back", "[session][gpu]") {
+    const TemporaryFolder folder;
+    const auto run = folder.path() / "run";
+    Recipe recipe = smallRecipe(1000);
+    recipe.evaluateEvery = recipe.checkpointEvery = 1000;
+    TrainingSession session(options());
+    session.start(run, recipe, false);
+    session.step();
+    REQUIRE(session.waitIdle());
+    const double first = session.takePoints().at(0)["loss"];
+    session.setLearningRate(1e30); // after which no loss is a number
+    session.play();
+    const auto lost = test::idle(session);
+    REQUIRE(lost->failure);
+    CHECK(lost->failure->what.find("is not a number") != std::string::npos);
+    CHECK(lost->failure->hint.find("goes back to step 0") != std::string::npos);
+    const bool isReopened = GENERATE(false, true);
+    if (isReopened) {
+        session.close();
+        REQUIRE(session.waitIdle());
+        CHECK_FALSE(session.latest()->failure);
+        CHECK(checkpoints(run).size() == 1);
+        session.start(run, recipe, false);
+    }
+    session.setLearningRate({});
+    session.takePoints();
+    session.step();
+    const auto again = test::idle(session);
+    CHECK_FALSE(again->failure);
+    CHECK(again->step == 1);
+    const auto points = session.takePoints();
+    REQUIRE(points.size() == 1);
+    CHECK(points[0]["loss"] == first);
+}
+
+TEST_CASE("training session: a run that cannot be saved closes, says so, and another begins", "[session][gpu]") {
+    const TemporaryFolder folder;
+    const auto run = folder.path() / "run";
+    TrainingSession session(options());
+    session.start(run, smallRecipe(), false);
+    session.step();
+    REQUIRE(session.waitIdle());
+    std::filesystem::remove_all(run / kCheckpointFolder);
+    std::ofstream(run / kCheckpointFolder) << "in the way";
+    const bool isFollowed = GENERATE(false, true);
+    if (isFollowed)
+        session.start(folder.path() / "other", smallRecipe(), false);
+    else
+        session.close();
+    const auto now = test::idle(session);
+    CHECK(now->state == (isFollowed ? TrainingSnapshot::State::Paused : TrainingSnapshot::State::None));
+    CHECK(now->folder == (isFollowed ? (folder.path() / "other").string() : std::string()));
+    REQUIRE(now->failure);
+    CHECK(now->failure->sentence().find(run.string()) != std::string::npos);
+    CHECK(now->failureCount == 1);
+    session.start(folder.path() / "third", smallRecipe(4), true);
+    CHECK(test::idle(session)->state == TrainingSnapshot::State::Finished);
+    CHECK_FALSE(session.latest()->failure);
+}
+
+TEST_CASE("training session: Play finishes a run whose model could not be written", "[session][gpu]") {
+    const TemporaryFolder folder;
+    const auto run = folder.path() / "run", model = run / "model.safetensors";
+    TrainingSession session(options());
+    session.start(run, smallRecipe(4), false);
+    REQUIRE(session.waitIdle());
+    std::filesystem::create_directories(model / "in the way");
+    session.play();
+    const auto stopped = test::idle(session);
+    REQUIRE(stopped->failure);
+    CHECK(stopped->state == TrainingSnapshot::State::Paused);
+    CHECK(stopped->step == 4);
+    CHECK(session.takePoints().size() == 4);
+    std::filesystem::remove_all(model);
+    session.play();
+    const auto finished = test::idle(session);
+    CHECK_FALSE(finished->failure);
+    CHECK(finished->state == TrainingSnapshot::State::Finished);
+    CHECK(finished->answers.step == 4);
+    CHECK(finished->weightsStep == 4);
+    CHECK(std::filesystem::is_regular_file(model));
+}
+
 TEST_CASE("session: a moment of a run takes the place of another without touching prompt, branches or gates",
           "[session][gpu]") {
     const TemporaryFolder folder;

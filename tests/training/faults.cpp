@@ -1,5 +1,8 @@
+#include "engine/inference/language_model.h"
 #include "engine/models/model_source.h"
+#include "engine/training/answers.h"
 #include "engine/training/run.h"
+#include "engine/training/sequence_objective.h"
 #include "tests/io/files.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/training/train_program.h"
@@ -35,6 +38,28 @@ void flipBit(const fs::path& path, uint64_t at) {
     const int byte = file.get();
     file.seekp(static_cast<std::streamoff>(at));
     file.put(static_cast<char>(byte ^ 1));
+}
+
+/// Whether all that training changes are numbers.
+bool hasNumbers(const Trainer& trainer) {
+    return std::ranges::all_of(trainer.parameters(), [&](const Trainer::Named& parameter) {
+        const std::vector<float> values = trainer.read(parameter.name);
+        return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+    });
+}
+
+/// Gives all parameters values as far from zero as there are, with signs that do not cancel.
+void spoil(Trainer& trainer) {
+    std::mt19937 random(1);
+    for (const Trainer::Named& parameter : trainer.parameters()) {
+        std::vector<float> values(static_cast<size_t>(parameter.shape.elements()));
+        for (float& value : values) value = random() % 2 == 0 ? 3e38f : -3e38f;
+        trainer.write(parameter.name, values);
+    }
+}
+
+std::string failedStep(TrainingRun& run) {
+    return sentenceOf([&] { run.advance(); });
 }
 
 /// A run of eight steps with a checkpoint at each fourth.
@@ -139,6 +164,157 @@ TEST_CASE("training: an unfinished checkpoint of a killed process is removed by 
     advance(run, 4);
     CHECK_FALSE(fs::exists(unfinished));
     CHECK(checkpoints(folder / "run").size() == 4);
+}
+
+TEST_CASE("training: a run whose loss is not a number saves nothing and goes back to its last good checkpoint",
+          "[training][gpu]") {
+    const TemporaryFolder folder;
+    TrainingRun run(folder / "run", smallRecipe(4), kQuick, false);
+    advance(run, 4);
+    const double loss = run.advance()[metric_names::kLoss];
+    spoil(run.trainer());
+    CHECK_THAT(failedStep(run), CONTAINS("the loss of step 6 is not a number"));
+    CHECK_FALSE(run.isFinished());
+    run.save();
+    CHECK(checkpoints(folder / "run").size() == 2);
+    CHECK(run.advance()[metric_names::kLoss] == loss); // step 5 again
+    CHECK(run.trainer().stepsDone() == 5);
+    CHECK(readMetrics(folder / "run").size() == 5);
+    CHECK_FALSE(std::ranges::any_of(fs::directory_iterator(folder / "run" / kCheckpointFolder),
+                                    [](const auto& entry) { return entry.path().extension() == ".partial"; }));
+}
+
+TEST_CASE("training: a checkpoint whose weights give no loss is not one to go back to", "[training][gpu]") {
+    const TemporaryFolder folder;
+    {
+        TrainingRun run(folder / "run", smallRecipe(4), kQuick, false);
+        advance(run, 7);
+        spoil(run.trainer());
+        run.trainer().setStepsDone(8); // as if the step had left numbers, though hopeless ones
+        run.save();
+        CHECK(checkpoints(folder / "run").size() == 3);
+        CHECK_THAT(failedStep(run), CONTAINS("the loss of step 9 is not a number") &&
+                                        CONTAINS("the run goes back to step 4, its last good checkpoint"));
+    }
+    TrainingRun resumed(folder / "run", smallRecipe(4), kQuick, true);
+    CHECK(resumed.trainer().stepsDone() == 4);
+    CHECK(failedStep(resumed) == "accepted");
+}
+
+TEST_CASE("training: weights that are not numbers are in no checkpoint", "[training][gpu]") {
+    const TemporaryFolder folder;
+    TrainingRun run(folder / "run", smallRecipe(4), kQuick, false);
+    advance(run, 6);
+    const std::string name = GENERATE("embed.W_E", "blocks.0.attn.W_Q");
+    std::vector<float> values = run.trainer().read(name);
+    values.back() = GENERATE(std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN());
+    run.trainer().write(name, values);
+    CHECK_THAT(sentenceOf([&] { run.save(); }),
+               CONTAINS("after step 6, " + name + " has weights that are not numbers") &&
+                   CONTAINS("goes back to step 4"));
+    run.save(); // there is nothing to keep
+    CHECK(checkpoints(folder / "run").size() == 2);
+    run.advance();
+    CHECK(run.trainer().stepsDone() == 5);
+    CHECK(hasNumbers(run.trainer()));
+}
+
+TEST_CASE("training: the command line keeps no run that is lost, and continues from where it was good",
+          "[training][gpu]") {
+    const TemporaryFolder folder;
+    const std::string out = (folder / "run").string();
+    TrainProgram lost({"--task",
+                       "sort",
+                       "--layers",
+                       "1",
+                       "--heads",
+                       "2",
+                       "--width",
+                       "16",
+                       "--batch",
+                       "8",
+                       "--steps",
+                       "200",
+                       "--lr",
+                       "100",
+                       "--weight-decay",
+                       "10",
+                       "--warmup",
+                       "1",
+                       "--evaluate-every",
+                       "1000",
+                       "--checkpoint-every",
+                       "2",
+                       "--out",
+                       out});
+    CHECK(lost.wait() == 1);
+    INFO(lost.errors());
+    const int64_t good = checkpointStep(checkpoints(out).back()).value();
+    CHECK_THAT(lost.errors(), CONTAINS("not a number") || CONTAINS("weights that are not numbers"));
+    CHECK_THAT(lost.errors(), CONTAINS("the run goes back to step " + std::to_string(good)));
+    {
+        TrainingRun resumed(out, readRecipe(fs::path(out) / "recipe.json"), kQuick, true);
+        CHECK(resumed.trainer().stepsDone() == good);
+        CHECK(hasNumbers(resumed.trainer()));
+    }
+    TrainProgram again({"--resume", "--out", out}); // with the same rate, to the same end
+    CHECK(again.wait() == 1);
+    CHECK_THAT(again.errors(), CONTAINS("the run goes back to step"));
+}
+
+TEST_CASE("training: a checkpoint that a killed process could not name is found", "[training][gpu]") {
+    const TemporaryFolder folder;
+    makeRun(folder / "run");
+    const fs::path all = folder / "run" / kCheckpointFolder, last = all / "step-000008";
+    const std::string end = GENERATE(".partial", ".former.partial");
+    fs::rename(last, last.string() + end);
+    const bool isOnly = GENERATE(false, true);
+    if (isOnly)
+        for (const char* other : {"step-000000", "step-000004"}) fs::remove_all(all / other);
+    CHECK(hasCheckpoint(folder / "run"));
+    TrainingRun run(folder / "run", smallRecipe(4), kQuick, true);
+    CHECK(run.trainer().stepsDone() == 8);
+    CHECK(readMetrics(folder / "run").size() == 8);
+    CHECK(checkpoints(folder / "run").size() == (isOnly ? 1 : 3));
+}
+
+TEST_CASE("training: a step that finds no room for wider windows can be tried again", "[training][gpu]") {
+    struct Narrow : SequenceObjective {
+        using SequenceObjective::SequenceObjective;
+        Forward forward(int rows, double dropout, int64_t windowDivisor) const override {
+            if (isFull && windowDivisor == 1) throw Error({"there is no room", "test", "wait"});
+            return SequenceObjective::forward(rows, dropout, windowDivisor);
+        }
+        mutable bool isFull = false;
+    };
+    Recipe recipe = smallRecipe(4);
+    recipe.architecture.attention = "position=learned, mask=causal & window(4)";
+    recipe.schedule.steps = 4;
+    recipe.schedule.stages = 2;
+    Narrow* objective = nullptr;
+    Trainer trainer(recipe, kQuick, {}, [&](Recipe& of) {
+        auto made = std::make_unique<Narrow>(of);
+        objective = made.get();
+        return made;
+    });
+    trainer.step();
+    trainer.step();
+    objective->isFull = true;
+    CHECK_THAT(sentenceOf([&] { trainer.step(); }), CONTAINS("no room"));
+    CHECK_THAT(sentenceOf([&] { trainer.step(); }), CONTAINS("no room"));
+    objective->isFull = false;
+    CHECK(trainer.step().step == 3);
+    CHECK(trainer.stage() == 1);
+}
+
+TEST_CASE("training: the model that writes answers keeps no cache that a batch of texts leaves unused",
+          "[training][gpu]") {
+    Recipe recipe = smallRecipe(4);
+    recipe.settings.values = {{"length", 40}};
+    Trainer trainer(recipe, kQuick);
+    REQUIRE(sequencesOf(trainer)->instance().contextLength() > 64);
+    CHECK(answersOf(trainer, Split::Validation, 0, 2).size() == 2);
+    CHECK(trainer.writer().cacheRows() <= 64);
 }
 
 TEST_CASE("training: two trainers cannot have the same run", "[training][gpu]") {
