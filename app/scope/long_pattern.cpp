@@ -27,13 +27,13 @@ int LongPattern::window() const {
 /// Switches to the subject's current layer and the model's current tokens.
 void LongPattern::follow() {
     if (model_ == nullptr) return;
-    if (!own_ || layer_ != subject_.layer() || room_ != model_->language().cacheRows()) {
+    if (!own_ || layer_ != subject_.layer() || room_ != model_->language().roomChanges()) {
         own_ = nullptr; // frees it first: two views would share the statistics of their rows
         own_ = model_->microscope().longPatternView(subject_.layer());
         longPattern_ = own_.get();
         longPattern_->keepOnDevice();
         layer_ = subject_.layer();
-        room_ = model_->language().cacheRows();
+        room_ = model_->language().roomChanges();
     } else if (version_ != model_->version()) {
         own_->setTokens(model_->tokenCount(), model_->firstChanged(version_));
     } else {

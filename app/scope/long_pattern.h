@@ -35,7 +35,7 @@ private:
     std::unique_ptr<LongPatternView> own_; ///< of the model's layer `layer_`
     LongPatternView* longPattern_ = nullptr;
     int layer_ = -1;
-    int64_t room_ = 0;     ///< LanguageModel::cacheRows() of `own_`
+    uint64_t room_ = 0;    ///< LanguageModel::roomChanges() of `own_`
     uint64_t version_ = 0; ///< version of the model's tokens in the view
     DevicePixels pixels_;
     bool isDrawn_ = false; ///< pixels_ shows the newest result

@@ -1,6 +1,7 @@
 #include "app/scope/microscope.h"
 
 #include "engine/core/error.h"
+#include "engine/core/made_once.h"
 #include "engine/gpu/pipeline_facts.h"
 #include "engine/gpu/transfer.h"
 #include "engine/inference/hook_changes.h"
@@ -53,7 +54,7 @@ void Microscope::requireTokens(size_t count) const {
 }
 
 void Microscope::followRoom() {
-    if (std::exchange(room_, model_.cacheRows()) == model_.cacheRows()) return;
+    if (std::exchange(room_, model_.roomChanges()) == model_.roomChanges()) return;
     tiles_.clear();
     timed_.clear();
 }
@@ -62,10 +63,11 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
     requireTokens(1);
     followRoom();
     const bool isFine = cells < 4;
-    auto& executor = tiles_[{layer, size, isFine}];
-    if (!executor)
-        executor = longPatternStep(model_.device(), model_.store(), longPatternSource(model_.config(), room_, layer),
-                                   model_.info().heads, room_, size, isFine);
+    GpuExecutor& executor = madeOnce(tiles_, {layer, size, isFine}, [&] {
+        const int64_t rows = model_.cacheRows();
+        return longPatternStep(model_.device(), model_.store(), longPatternSource(model_.config(), rows, layer),
+                               model_.info().heads, rows, size, isFine);
+    });
     const auto count = static_cast<int>(model_.tokens().size());
     const int pixels = std::min((count + cells - 1) / cells, size), rows = pixels - firstRow;
     const LensBand band{.columnLevel = std::countr_zero(static_cast<unsigned>(cells)),
@@ -84,7 +86,7 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
                                    .keyBegin = 0,
                                    .keyEnd = size * cells});
             for (int row = firstRow; row < pixels; ++row) {
-                const std::vector<float> pooled = changedRow(*executor, band, layer, head.second, row, size);
+                const std::vector<float> pooled = changedRow(executor, band, layer, head.second, row, size);
                 changedRows.back().values.insert(changedRows.back().values.end(), pooled.begin(), pooled.end());
             }
         }
@@ -92,8 +94,8 @@ Microscope::LayerTiles Microscope::layerTiles(int layer, int size, int cells, in
     all.firstRow = firstRow * cells;
     all.rowLevel = band.columnLevel;
     all.rowCount = std::min(count, pixels * cells) - firstRow * cells;
-    runLongPatternStep(*executor, all, count);
-    const GpuExecutor::DeviceResult at = executor->deviceResult("pixels");
+    runLongPatternStep(executor, all, count);
+    const GpuExecutor::DeviceResult at = executor.deviceResult("pixels");
     return {.buffer = at.buffer->get(),
             .byteOffset = at.byteOffset,
             .heads = model_.info().heads,
@@ -313,7 +315,8 @@ std::vector<MemoryUse> Microscope::memory() const {
     for (const auto& [key, executor] : tiles_) views += executor->deviceBytes();
     for (const auto* plan : {&tensorPlan_, &normsPlan_})
         if (*plan) views += (*plan)->executor->deviceBytes();
-    for (const auto& [queries, timed] : timed_) views += timed.executor->deviceBytes();
+    for (const auto& [queries, timed] : timed_)
+        if (timed.executor) views += timed.executor->deviceBytes(); // making it may have failed
     const auto all = static_cast<int64_t>(model_.device().context().allocatedBytes()),
                store = static_cast<int64_t>(model_.store().bytes()), plans = model_.planBytes();
     std::vector<MemoryUse> uses{

@@ -127,13 +127,13 @@ private:
     std::vector<float> changedRow(GpuExecutor& executor, LensBand band, int layer, int head, int row,
                                   int columns) const;
     void requireTokens(size_t count) const;
-    void followRoom(); ///< drops what reads the caches if they have another size than before
+    void followRoom(); ///< drops what reads the caches if they have other memory than before
 
     LanguageModel& model_;
     std::string refusal_;
     std::map<std::tuple<int, int, bool>, std::unique_ptr<GpuExecutor>> tiles_; ///< by layer, size and fineness
     std::unique_ptr<TensorPlan> tensorPlan_, normsPlan_;
-    int64_t room_ = 0;               ///< LanguageModel::cacheRows() of the tiles and the timed steps
+    uint64_t room_ = 0;              ///< LanguageModel::roomChanges() of the tiles and the timed steps
     std::map<int64_t, Timed> timed_; ///< by the largest number of queries
 };
 

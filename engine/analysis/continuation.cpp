@@ -22,6 +22,7 @@ std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(RunningModel& running,
     auto result = std::make_shared<Continuation>();
     const std::vector<int> stops = model.source().stopTokens();
     const GenerationRules& rules = model.source().generation();
+    const Bypassed bypassed(model);
     for (const bool isChanged : {false, true}) {
         model.bypassChanges(!isChanged);
         model.truncate(0);
@@ -43,7 +44,6 @@ std::shared_ptr<AnalysisResult> ContinuationAnalysis::run(RunningModel& running,
             model.feed(std::span(&written.back(), 1));
         }
     }
-    model.bypassChanges(false);
     result->textBefore = textOf(model, result->before);
     result->textAfter = textOf(model, result->after);
     return result;

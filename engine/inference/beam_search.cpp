@@ -47,14 +47,11 @@ BeamSearch::BeamSearch(LanguageModel& model, const BeamSettings& settings, std::
 bool BeamSearch::step(const std::function<bool()>& isCancelled) {
     if (isDone_) return false;
     std::vector<BeamNode> candidates;
-    ++length_;
     for (const int node : live_) {
-        if (isCancelled && isCancelled()) {
-            --length_;
-            return true;
-        }
+        if (isCancelled && isCancelled()) return true;
         extend(node, candidates);
     }
+    ++length_;
     choose(std::move(candidates));
     isDone_ = length_ >= most_ || live_.empty() || !mayImprove();
     std::ranges::stable_sort(result_.hypotheses, std::ranges::greater(), &Hypothesis::score);
@@ -119,7 +116,7 @@ void BeamSearch::extend(int node, std::vector<BeamNode>& candidates) {
     for (size_t i = 0; i < count; ++i) {
         const double sum = result_.tree[static_cast<size_t>(node)].logProbability + next[static_cast<size_t>(order[i])];
         candidates.push_back(
-            {.token = order[i], .parent = node, .logProbability = sum, .score = scoreOf(sum, length_)});
+            {.token = order[i], .parent = node, .logProbability = sum, .score = scoreOf(sum, length_ + 1)});
     }
 }
 

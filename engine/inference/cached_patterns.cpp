@@ -1,5 +1,6 @@
 #include "engine/inference/cached_patterns.h"
 
+#include "engine/core/made_once.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/view_graph.h"
 
@@ -52,19 +53,15 @@ std::unique_ptr<GpuExecutor> CachedPatterns::executorFor(const std::vector<int>&
 }
 
 GpuExecutor& CachedPatterns::gridExecutor(int size) {
-    auto& executor = grids_[size];
-    if (!executor) {
+    return madeOnce(grids_, size, [&] {
         std::vector<int> sites(static_cast<size_t>(model_.info().siteCount()));
         std::iota(sites.begin(), sites.end(), 0);
-        executor = executorFor(sites, model_.info().heads, size);
-    }
-    return *executor;
+        return executorFor(sites, model_.info().heads, size);
+    });
 }
 
 GpuExecutor& CachedPatterns::tileExecutor(int site, int size, TileUse use) {
-    auto& executor = tiles_[{site, size, use}];
-    if (!executor) executor = executorFor({site}, 1, size);
-    return *executor;
+    return madeOnce(tiles_, {site, size, use}, [&] { return executorFor({site}, 1, size); });
 }
 
 PatternGrid CachedPatterns::grid(int size, bool hidesFirst) {

@@ -113,19 +113,16 @@ void LanguageModel::setRoom(int64_t rows) {
     *steps_ = {};
     *changedSteps_ = {};
     newest_ = nullptr;
+    patterns_ = makePatterns(*this); // before, as it may fail
+    ++roomChanges_;
     memory_->grow(rows);
-    patterns_ = makePatterns(*this);
 }
 
 void LanguageModel::returnRoom(size_t tokens, int share) {
     const int64_t least = std::min(config().context, options_.cacheRows);
-    if (isCached_ && cacheRows() > least && static_cast<int64_t>(tokens) <= std::max(least, cacheRows() / share))
-        setRoom(std::max(least, static_cast<int64_t>(std::bit_ceil(tokens))));
-}
-
-void LanguageModel::weightsChange() {
-    truncate(0);
-    memory_->forgetBranches();
+    const int64_t enough = std::max(least, static_cast<int64_t>(std::bit_ceil(tokens)));
+    if (isCached_ && enough < cacheRows() && static_cast<int64_t>(tokens) <= std::max(least, cacheRows() / share))
+        setRoom(enough);
 }
 
 AttentionRule LanguageModel::ruleOf(int layer) const {
@@ -140,16 +137,7 @@ void LanguageModel::require(const Input& input) const {
     const std::vector<int>& tokens = input.tokens();
     if (tokens.empty())
         throw Error({.what = "there are no tokens to run", .where = info_.name, .hint = "enter a prompt"});
-    if (tokens.size() > static_cast<size_t>(capacity_))
-        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}{}", tokens.size(), capacity_,
-                                         whyNoMore()),
-                     .where = info_.name,
-                     .hint = "shorten the text"});
-    for (const int token : tokens)
-        if (token < 0 || token >= info_.vocabulary)
-            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
-                         .where = info_.name,
-                         .hint = "use the tokenizer that belongs to the model"});
+    requireTokens(tokens, tokens.size(), capacity_);
     requireTree(input.text());
     requireSource(input);
     if (input.types().size() > tokens.size())
@@ -161,6 +149,19 @@ void LanguageModel::require(const Input& input) const {
             throw Error({.what = fmt::format("there is no token type {}", type),
                          .where = info_.name,
                          .hint = fmt::format("the model has the types 0 to {}", config().tokens.types - 1)});
+}
+
+void LanguageModel::requireTokens(std::span<const int> tokens, size_t length, int64_t most) const {
+    if (length > static_cast<size_t>(most))
+        throw Error({.what = fmt::format("{} tokens do not fit into the context of {}{}", length, most,
+                                         most < config().context ? whyNoMore() : std::string()),
+                     .where = info_.name,
+                     .hint = "shorten the text"});
+    for (const int token : tokens)
+        if (token < 0 || token >= info_.vocabulary)
+            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
+                         .where = info_.name,
+                         .hint = "use the tokenizer that belongs to the model"});
 }
 
 void LanguageModel::requireTree(const TextInput& input) const {
@@ -300,24 +301,20 @@ void LanguageModel::setPrefix(size_t tokens) {
     prefix_ = tokens;
 }
 
-int64_t LanguageModel::rowsAlong(int axis, const Input& input) const {
+int64_t LanguageModel::rowsAlong(int axis, size_t tokens, size_t source) const {
     const auto& axes = info_.structure.axes;
-    if (axis + 1 == std::ssize(axes)) return std::ssize(input.tokens());
-    const Axis& source = axes[static_cast<size_t>(axis)];
-    return source.kind == AxisKind::Tokens ? std::ssize(input.source()) : source.length;
+    if (axis + 1 == std::ssize(axes)) return static_cast<int64_t>(tokens);
+    const Axis& other = axes[static_cast<size_t>(axis)];
+    return other.kind == AxisKind::Tokens ? static_cast<int64_t>(source) : other.length;
 }
 
-int LanguageModel::queryCount(int site) const {
-    const ModelStructure& structure = info_.structure;
-    const int stream = info_.site(site).queryStream;
-    return static_cast<int>(rowsAlong(structure.streams[static_cast<size_t>(stream)].axis, typed(tokens_)));
+int LanguageModel::rowsOfStream(int stream) const {
+    const int axis = info_.structure.streams[static_cast<size_t>(stream)].axis;
+    return static_cast<int>(rowsAlong(axis, tokens_.size(), sides_.source().size()));
 }
 
-int LanguageModel::keyCount(int site) const {
-    const ModelStructure& structure = info_.structure;
-    const int stream = info_.site(site).keyStream;
-    return static_cast<int>(rowsAlong(structure.streams[static_cast<size_t>(stream)].axis, typed(tokens_)));
-}
+int LanguageModel::queryCount(int site) const { return rowsOfStream(info_.site(site).queryStream); }
+int LanguageModel::keyCount(int site) const { return rowsOfStream(info_.site(site).keyStream); }
 
 void LanguageModel::truncate(size_t length) {
     if (length >= tokens_.size()) return;
@@ -381,7 +378,8 @@ int64_t LanguageModel::planBytes() const {
     uint64_t bytes = 0;
     for (const Steps* steps : {steps_.get(), changedSteps_.get()}) {
         for (const auto& [key, step] : steps->cached) bytes += step->executor->deviceBytes();
-        if (steps->whole) bytes += steps->whole->executor->deviceBytes();
+        for (const Step* step : {steps->whole.get(), steps->source.get()})
+            if (step) bytes += step->executor->deviceBytes();
     }
     return static_cast<int64_t>(bytes) + patterns_->planBytes();
 }

@@ -37,9 +37,11 @@ public:
     std::string whyNoMore() const;
     /// The largest number of tokens of a run over the whole text at once.
     int wholeCapacity() const { return std::min(capacity(), kMostWhole); }
-    /// The number of tokens for which the cache has room. If it changes, plans and views of the cache that were made
-    /// before must not run again.
+    /// The number of tokens for which the cache has room.
     int64_t cacheRows() const;
+    /// How often the cache got other memory. Plans and views of the cache that were made before a change must not run
+    /// again, even if the cache has as much room as then.
+    uint64_t roomChanges() const { return roomChanges_; }
     /// Makes room in the cache for so many tokens.
     /// @throws Error naming the bytes if the device has too little memory
     void makeRoom(size_t tokens);
@@ -55,6 +57,7 @@ public:
     void setSides(const Input& input);
     void setSides(TextInput input) { setSides(Input(std::move(input))); }
     const std::vector<int>& sourceTokens() const { return sides_.source(); }
+    const Input& sides() const { return sides_; } ///< see setSides(); its tokens are empty
     /// The number of rows along the axis of a site's queries, or of its keys.
     int queryCount(int site) const;
     int keyCount(int site) const;
@@ -101,6 +104,9 @@ public:
     int64_t streamWidth() const; ///< C times the number of residual streams
 
     void require(const Input& input) const override;
+    /// @param length of the text of which these are the last tokens  @param most tokens that fit  @throws Error if it
+    /// is longer, or one is outside the vocabulary
+    void requireTokens(std::span<const int> tokens, size_t length, int64_t most) const;
     using RunningModel::wholeGraph;
     /// A graph over whole sequences of up to `rows` tokens, without a cache and with the current changes.
     /// @param source that of the source
@@ -170,6 +176,10 @@ private:
     bool feedWhole(std::span<const int> tokens, const Cancelled& isCancelled);
     /// @param together how many of all tokens run together; the others run one by one
     bool feedSteps(std::span<const int> tokens, size_t together, const Cancelled& isCancelled);
+    /// Runs those of tokens_ that the memory lacks. @return false if cancelled
+    bool runRest(size_t together, const Cancelled& isCancelled);
+    /// Adds tokens for a run. If it throws or returns false, the model holds what it held before.
+    bool extend(std::span<const int> tokens, const std::function<bool()>& run);
     /// How many of so many tokens run together if the last ones are written.
     size_t togetherOf(size_t tokens, size_t written) const;
     int64_t pieceFor(size_t tokens) const; ///< the number of next tokens that run together, of so many
@@ -188,13 +198,13 @@ private:
     void writeInput(GpuExecutor& executor, const Input& input) const override;
     std::optional<size_t> changedRows(const Input& input) const override;
     void changesChanged(bool isOtherSet) override;
-    void weightsChange() override;
     Input sourceOf(const ValueChange& change, bool isContrast, const Input& own,
                    const std::optional<Input>& other) const override;
     CapturedHook originalValues(const Input& input, const std::string& hook) override;
     int64_t rowsOf(int site) const override { return config().readsStream() ? queryCount(site) : capacity_; }
-    /// The number of rows of an input along an axis of the model.
-    int64_t rowsAlong(int axis, const Input& input) const;
+    /// The number of rows along an axis of the model, of an input with so many tokens and tokens of the source.
+    int64_t rowsAlong(int axis, size_t tokens, size_t source) const;
+    int rowsOfStream(int stream) const; ///< for the tokens in the cache
     void writePattern(const ChangeInputs& pattern, const PatternChange& change, size_t first,
                       size_t count) const override;
     struct Steps;
@@ -205,7 +215,6 @@ private:
     int64_t capacity_ = 0;
     std::unique_ptr<Memory> memory_;                ///< of the tokens and the source
     std::unique_ptr<Steps> steps_, changedSteps_;   ///< without and with edited hooks
-    std::unique_ptr<Step> sourceStep_;              ///< of runSource()
     Input typed(std::span<const int> tokens) const; ///< tokens from the first one on, with types, tree and source
 
     std::vector<int> tokens_;
@@ -217,6 +226,7 @@ private:
     std::vector<float> classLogits_; ///< see TextClasses::logits
     size_t firstRun_ = 0;            ///< see firstRun()
     int64_t sourceCapacity_ = 0;     ///< largest number of tokens of a source
+    uint64_t roomChanges_ = 0;       ///< see roomChanges()
     const Step* newest_ = nullptr;   ///< the step that ran the last token by itself
     bool isCached_ = false;          ///< see isCached()
     bool runsAnyLength_ = false;     ///< see attn::runsAnyLength()

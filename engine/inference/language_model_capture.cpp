@@ -26,8 +26,7 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
         tokens_ = tokens;
         hasPatterns_ = false;
     } else {
-        tokens_ = tokens;
-        runStep(*step, tokens.size(), {});
+        extend(tokens, [&] { return runStep(*step, tokens.size(), {}); });
         const auto next = step->executor->result("next_logits");
         logits_.assign(next.begin(), next.begin() + info_.vocabulary);
     }
@@ -40,7 +39,8 @@ std::vector<CapturedHook> LanguageModel::capture(const Input& input, const std::
         std::vector<int64_t> cut = full.extents();
         for (size_t axis = 0; axis < cut.size(); ++axis)
             if (axes[axis] == 'T' || axes[axis] == 'S')
-                cut[axis] = rowsAlong(info_.structure.axisOf(name, axes[axis]), input);
+                cut[axis] =
+                    rowsAlong(info_.structure.axisOf(name, axes[axis]), input.tokens().size(), input.source().size());
         CapturedHook& hook = captured.emplace_back(CapturedHook{name, Shape(cut), {}});
         hook.values.reserve(static_cast<size_t>(hook.shape.elements()));
         const std::span<const float> padded = step->executor->result(name);

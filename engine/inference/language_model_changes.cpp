@@ -22,7 +22,6 @@ void LanguageModel::changesChanged(bool isOtherSet) {
     newest_ = nullptr;
     if (!isOtherSet) return;
     *changedSteps_ = {};
-    sourceStep_.reset();
 }
 
 int64_t LanguageModel::streamWidth() const {

@@ -1,4 +1,5 @@
 #include "engine/attention/execution.h"
+#include "engine/core/made_once.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/memory.h"
 #include "engine/inference/step_plan.h"
@@ -71,17 +72,20 @@ int64_t LanguageModel::keysFor(size_t tokens) const {
 void LanguageModel::runSource() {
     if (memory_->keepsSource()) return;
     const int64_t rows = sourceRows(sides_);
-    if (!sourceStep_ || sourceStep_->source != rows) {
+    auto& known = currentSteps().source;
+    if (!known || known->source != rows) {
         const ModelGraph graph = buildSource(config(), {.source = rows, .changed = changedHooks()}, sourceCapacity_);
-        sourceStep_ = std::make_unique<Step>();
-        sourceStep_->source = rows;
+        auto step = std::make_unique<Step>();
+        step->source = rows;
         const std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
-        sourceStep_->executor = executorOf(graph, outputs);
+        step->executor = executorOf(graph, outputs);
+        known = std::move(step);
     }
-    writeSource(*sourceStep_->executor, sides_);
-    writeGates(*sourceStep_->executor);
-    writeChanges(*sourceStep_->executor, 0, {});
-    sourceStep_->executor->run({});
+    GpuExecutor& executor = *known->executor;
+    writeSource(executor, sides_);
+    writeGates(executor);
+    writeChanges(executor, 0, {});
+    executor.run({});
     memory_->keepSource(true);
 }
 
@@ -101,18 +105,17 @@ LanguageModel::Step& LanguageModel::stepFor(size_t tokens, bool isAlone) {
     // Of the steps with rows to spare, the one for a single row has kernels of its own.
     const int64_t queries = isAlone ? 1 : isCached_ ? bucketFor(std::max<size_t>(tokens, 2)) : pieceFor(tokens);
     const int64_t keys = isCached_ ? cacheRows() : keysFor(memory_->length() + static_cast<size_t>(queries));
-    auto& step = currentSteps().cached[{sourceRows(sides_), queries, keys}];
-    if (step) return *step;
-    std::set<std::string> newestRows; // of every head that runs in a step, for views
-    const auto decoder = static_cast<int>(info_.structure.streams.size()) - 1;
-    const bool givesRows =
-        queries == 1 && options_.inspects && int64_t{info_.siteCount()} * info_.heads * keys <= kMostNewest;
-    for (int site = 0; site < info_.siteCount() && givesRows; ++site)
-        if (const std::string hook = info_.site(site).hook("pattern");
-            info_.site(site).queryStream == decoder && std::ranges::count(info_.hooks, hook) > 0)
-            newestRows.insert(hook);
-    step = makeStep(queries, keys, queries == 1 || !options_.inspects, newestRows); // see feedSteps()
-    return *step;
+    return madeOnce(currentSteps().cached, {sourceRows(sides_), queries, keys}, [&] {
+        std::set<std::string> newestRows; // of every head that runs in a step, for views
+        const auto decoder = static_cast<int>(info_.structure.streams.size()) - 1;
+        const bool givesRows =
+            queries == 1 && options_.inspects && int64_t{info_.siteCount()} * info_.heads * keys <= kMostNewest;
+        for (int site = 0; site < info_.siteCount() && givesRows; ++site)
+            if (const std::string hook = info_.site(site).hook("pattern");
+                info_.site(site).queryStream == decoder && std::ranges::count(info_.hooks, hook) > 0)
+                newestRows.insert(hook);
+        return makeStep(queries, keys, queries == 1 || !options_.inspects, newestRows); // see feedSteps()
+    });
 }
 
 bool LanguageModel::warmUp() {
@@ -135,27 +138,43 @@ bool LanguageModel::runStep(Step& step, size_t count, const Cancelled& isCancell
     const StepParams params = writeStep(*step.executor, first, std::span(tokens_).subspan(first, count));
     patterns_->tokensChange(first);
     newest_ = nullptr;
+    memory_->prepare(count);
     if (!step.executor->run(params, isCancelled)) return false;
     memory_->keep(count);
     return true;
 }
 
 bool LanguageModel::feedSteps(std::span<const int> tokens, size_t together, const Cancelled& isCancelled) {
+    makeRoom(tokens_.size() + tokens.size());
+    return extend(tokens, [&] { return runRest(together, isCancelled); });
+}
+
+bool LanguageModel::extend(std::span<const int> tokens, const std::function<bool()>& run) {
     const size_t before = tokens_.size(), keptBefore = memory_->length();
-    makeRoom(before + tokens.size());
+    const auto undo = [&] {
+        tokens_.resize(before);
+        memory_->drop(std::min(keptBefore, before));
+    };
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     hasPatterns_ = false;
+    try {
+        if (run()) return true;
+    } catch (...) {
+        undo();
+        throw;
+    }
+    undo();
+    return false;
+}
+
+bool LanguageModel::runRest(size_t together, const Cancelled& isCancelled) {
     if (config().readsStream()) runSource();
     while (memory_->length() < tokens_.size()) {
         const bool isAlone = memory_->length() >= together;
         const size_t most = isAlone ? 1 : together - memory_->length();
         Step& step = stepFor(most, isAlone);
         const size_t count = std::min(most, static_cast<size_t>(step.queries));
-        if (!runStep(step, count, isCancelled)) {
-            tokens_.resize(before);
-            memory_->drop(std::min(keptBefore, before));
-            return false;
-        }
+        if (!runStep(step, count, isCancelled)) return false;
         memory_->endPiece(count, isAlone);
         if (memory_->length() < tokens_.size()) continue;
         if (isAlone) newest_ = &step;

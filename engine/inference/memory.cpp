@@ -116,9 +116,13 @@ size_t Memory::reachable(size_t length) const {
     return length;
 }
 
+void Memory::prepare(size_t tokens) {
+    std::erase_if(branches_, [&](const Branch& each) { return each.row < static_cast<int64_t>(length_ + tokens); });
+}
+
 void Memory::keep(size_t tokens) {
+    prepare(tokens);
     length_ += tokens;
-    std::erase_if(branches_, [&](const Branch& each) { return each.row < static_cast<int64_t>(length_); });
 }
 
 void Memory::leave(std::span<const int> tokens, size_t shared) {

@@ -48,6 +48,7 @@ public:
     uint64_t largestRow() const; ///< bytes of a token in the largest state
 
     size_t length() const { return length_; } ///< number of first tokens that it keeps
+    void prepare(size_t tokens);              ///< a step is about to write so many more, and may be cancelled
     void keep(size_t tokens);                 ///< a step has written so many more
     /// Forgets the tokens from `length` on, and what a cancelled step wrote; more if it cannot go back so far.
     void drop(size_t length);

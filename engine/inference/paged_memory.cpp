@@ -13,6 +13,8 @@ PagedMemory::PagedMemory(TensorStore& store, States states, size_t pages) : stor
     grow(std::max<size_t>(pages, 1));
 }
 
+PagedMemory::~PagedMemory() { store_.release(states_); }
+
 size_t PagedMemory::pagesFor(size_t tokens) { return (tokens + kPageRows - 1) / static_cast<size_t>(kPageRows); }
 
 void PagedMemory::grow(size_t pages) {
@@ -48,6 +50,17 @@ void PagedMemory::keep(int sequence, size_t tokens) {
     own.length += tokens;
 }
 
+void PagedMemory::shorten(int sequence, size_t length) {
+    Sequence& own = sequences_.at(sequence);
+    own.length = std::min(own.length, length);
+    leavePages(own, pagesFor(own.length));
+}
+
+void PagedMemory::leavePages(Sequence& sequence, size_t first) {
+    for (; sequence.pages.size() > first; sequence.pages.pop_back())
+        --users_[static_cast<size_t>(sequence.pages.back())];
+}
+
 void PagedMemory::copy(int from, int to) {
     assert(!has(to));
     Sequence copied = sequences_.at(from);
@@ -66,7 +79,7 @@ void PagedMemory::copy(int from, int to) {
 bool PagedMemory::drop(int sequence) {
     const auto found = sequences_.find(sequence);
     if (found == sequences_.end()) return false;
-    for (const int32_t page : found->second.pages) --users_[static_cast<size_t>(page)];
+    leavePages(found->second, 0);
     sequences_.erase(found);
     return true;
 }

@@ -22,6 +22,9 @@ public:
     /// @param states of the graph of a step, with any number of rows  @param pages to begin with
     /// @throws gpu::OutOfMemory
     PagedMemory(TensorStore& store, States states, size_t pages);
+    ~PagedMemory(); ///< gives the memory back
+    PagedMemory(const PagedMemory&) = delete;
+    PagedMemory& operator=(const PagedMemory&) = delete;
     static size_t pagesFor(size_t tokens); ///< that a text of its own takes
 
     /// The number of rows. If it changes, plans that were made before must not run again.
@@ -33,6 +36,8 @@ public:
     /// Gives rows to the next tokens of a sequence. The memory grows if it has too few.
     /// @throws gpu::OutOfMemory; the sequence is then as before
     void keep(int sequence, size_t tokens);
+    /// Forgets the tokens of a sequence from `length` on.
+    void shorten(int sequence, size_t length);
     /// Begins a sequence with the tokens of another. Only the rows of a page that is partly used are copied.
     /// @throws gpu::OutOfMemory
     void copy(int from, int to);
@@ -52,6 +57,7 @@ private:
     };
     void grow(size_t pages);
     int32_t takePage();
+    void leavePages(Sequence& sequence, size_t first); ///< from this one on
 
     TensorStore& store_;
     States states_;

@@ -90,9 +90,9 @@ bool RunningModel::replaceWeights(std::unique_ptr<ModelSource>& source) {
             info_.tokenTexts[static_cast<size_t>(id)] != other->tokenText(id))
             return false;
     source_ = std::move(source);
-    weightsChange();
+    dropInput();
     known_.clear();
-    changesChanged(false);
+    changesChanged(false); // what was computed with the former parameters is old
     describe(info_.contextLength);
     load({});
     return true;
@@ -249,11 +249,7 @@ CapturedHook RunningModel::valuesOf(const Input& input, const std::string& hook)
         found = std::prev(known_.end());
     }
     if (const auto value = found->hooks.find(hook); value != found->hooks.end()) return value->second;
-    struct Restore {
-        RunningModel& model;
-        bool wasBypassed;
-        ~Restore() { model.isBypassed_ = wasBypassed; }
-    } restore{*this, std::exchange(isBypassed_, true)};
+    const Bypassed bypassed(*this);
     return found->hooks.emplace(hook, originalValues(input, hook)).first->second;
 }
 

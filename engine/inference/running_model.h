@@ -184,8 +184,6 @@ protected:
     /// The number of rows of a whole run that changes reach, from the first one. None: all rows of each site.
     virtual std::optional<size_t> changedRows(const Input&) const { return {}; }
 
-    /// Called when the parameters are to become others: forgets what was computed with them.
-    virtual void weightsChange() {}
     /// Called when patterns may differ from those before. @param isOtherSet whether other hooks are changed than before
     virtual void changesChanged(bool isOtherSet) = 0;
     /// The row of a token in a hook. @param token negative: all
@@ -220,6 +218,21 @@ private:
         std::map<std::string, CapturedHook> hooks;
     };
     std::vector<Known> known_; ///< values of original runs, so that a slider does not repeat these runs
+};
+
+/// Turns gates and other changes of a model off, or on, until its end.
+class Bypassed {
+public:
+    explicit Bypassed(RunningModel& model, bool isBypassed = true) : model_(model), before_(model.isBypassed()) {
+        model.bypassChanges(isBypassed);
+    }
+    ~Bypassed() { model_.bypassChanges(before_); }
+    Bypassed(const Bypassed&) = delete;
+    Bypassed& operator=(const Bypassed&) = delete;
+
+private:
+    RunningModel& model_;
+    bool before_;
 };
 
 /// Loads a model of any kind. @throws Error as the source, or if the device has too little memory

@@ -22,6 +22,7 @@ struct LanguageModel::Steps {
     };
     std::map<Key, std::unique_ptr<Step>> cached; ///< over the caches
     std::unique_ptr<Step> whole;                 ///< of the last length of a whole run
+    std::unique_ptr<Step> source;                ///< of runSource()
 };
 
 /// Writes the positions of rows and of keys, those of padding too. @param from prefix of the inputs

@@ -2,6 +2,7 @@
 
 #include "engine/attention/step_memory.h"
 #include "engine/core/error.h"
+#include "engine/core/made_once.h"
 #include "engine/inference/graph_sources.h"
 #include "engine/inference/language_model.h"
 #include "engine/ops/paged_attention.h"
@@ -27,6 +28,13 @@ ModelGraph graphFor(const LanguageModel& model, int64_t rows, int64_t keys, int6
     return buildModel(model.config(), {.queries = rows, .cacheCapacity = memory, .keys = keys, .sequence = 1});
 }
 
+void requireTogether(const LanguageModel& model) {
+    if (std::string reason = TextBatch::whyNot(model); !reason.empty())
+        throw Error({.what = "the texts of this model run one by one: " + reason,
+                     .where = model.info().name,
+                     .hint = "continue one text at a time"});
+}
+
 } // namespace
 
 std::string TextBatch::whyNot(const LanguageModel& model) {
@@ -38,10 +46,7 @@ std::string TextBatch::whyNot(const LanguageModel& model) {
 
 TextBatch::TextBatch(LanguageModel& model, const Room& room, GpuExecutorOptions options)
     : model_(model), options_(std::move(options)) {
-    if (std::string reason = whyNot(model); !reason.empty())
-        throw Error({.what = "the texts of this model run one by one: " + reason,
-                     .where = model.info().name,
-                     .hint = "continue one text at a time"});
+    requireTogether(model);
     const ModelGraph graph = graphFor(model, kFewRows, kLeastKeys, kPageRows);
     memory_ = std::make_unique<PagedMemory>(model.store(), sourcesOf(*graph.graph, NodeKind::State),
                                             room.texts * PagedMemory::pagesFor(room.tokens));
@@ -60,46 +65,44 @@ void TextBatch::drop(int text) {
 }
 
 void TextBatch::feed(std::span<const Next> next) {
+    requireTogether(model_); // changes may have come since the last call
     std::vector<Row> rows;
-    std::map<int, size_t> lengths;
+    std::map<int, size_t> lengths, before;
     for (const auto& [text, tokens] : next) {
+        before.try_emplace(text, memory_->length(text));
         size_t& length = lengths.try_emplace(text, memory_->length(text)).first->second;
-        if ((length += tokens.size()) > static_cast<size_t>(model_.config().context))
-            throw Error(
-                {.what = fmt::format("{} tokens do not fit into the context of {}", length, model_.config().context),
-                 .where = model_.info().name,
-                 .hint = "shorten the text"});
-        for (const int token : tokens) {
-            if (token < 0 || token >= model_.info().vocabulary)
-                throw Error(
-                    {.what = fmt::format("token {} is outside the vocabulary of {}", token, model_.info().vocabulary),
-                     .where = model_.info().name,
-                     .hint = "use the tokenizer that belongs to the model"});
-            rows.push_back({text, token, false});
-        }
+        length += tokens.size();
+        model_.requireTokens(tokens, length, model_.config().context);
+        for (const int token : tokens) rows.push_back({text, token, false});
         if (!tokens.empty()) rows.back().isLast = true;
     }
     const KernelTraits traits = options_.traits.value_or(model_.device().kernelTraits());
     const int64_t perStep = traits.usesHost && rows.size() <= kMostInFew ? kFewRows : kManyRows;
     const auto most = static_cast<size_t>(perStep);
-    for (size_t first = 0; first < rows.size(); first += most)
-        run(std::span(rows).subspan(first, std::min(most, rows.size() - first)), perStep);
+    Logits logits;
+    try {
+        for (size_t first = 0; first < rows.size(); first += most)
+            run(std::span(rows).subspan(first, std::min(most, rows.size() - first)), perStep, logits);
+    } catch (...) {
+        for (const auto& [text, length] : before) memory_->shorten(text, length);
+        executors_.clear(); // the memory may lie elsewhere
+        throw;
+    }
+    for (auto& [text, values] : logits) logits_[text] = std::move(values);
 }
 
 GpuExecutor& TextBatch::executorFor(const Plan& plan) {
     if (std::exchange(plannedRows_, memory_->rows()) != memory_->rows()) executors_.clear();
-    auto& executor = executors_[plan];
-    if (!executor) {
+    return madeOnce(executors_, plan, [&] {
         const ModelGraph graph = graphFor(model_, plan.rows, plan.keys, memory_->rows());
         std::map<std::string, Tensor> outputs(graph.updates.begin(), graph.updates.end());
         outputs.emplace("logits", graph.logits);
-        executor = model_.executorOf(graph, outputs, {}, options_);
-    }
-    return *executor;
+        return model_.executorOf(graph, outputs, {}, options_);
+    });
 }
 
 /// Runs a step. @param rows at most perStep
-void TextBatch::run(std::span<const Row> rows, int64_t perStep) {
+void TextBatch::run(std::span<const Row> rows, int64_t perStep, Logits& logits) {
     std::map<int, int32_t> places; // of texts in the table of this step
     std::vector<int> tokens;
     std::vector<int32_t> positions;
@@ -113,6 +116,7 @@ void TextBatch::run(std::span<const Row> rows, int64_t perStep) {
     }
     Plan plan{.rows = perStep, .keys = kLeastKeys};
     while (plan.keys < static_cast<int64_t>(longest)) plan.keys *= kMoreKeys;
+    plan.keys = std::min(plan.keys, (model_.config().context + kPageRows - 1) / kPageRows * kPageRows);
     GpuExecutor& executor = executorFor(plan);
     tokens.resize(std::max(tokens.size(), kLeastRows)); // a row by itself would have other bits
     positions.resize(tokens.size());
@@ -140,7 +144,7 @@ void TextBatch::run(std::span<const Row> rows, int64_t perStep) {
     const size_t width = all.size() / static_cast<size_t>(plan.rows); // padded
     for (size_t i = 0; i < rows.size(); ++i)
         if (const auto from = all.subspan(i * width, vocabulary); rows[i].isLast)
-            logits_[rows[i].text].assign(from.begin(), from.end());
+            logits[rows[i].text].assign(from.begin(), from.end());
 }
 
 } // namespace attn

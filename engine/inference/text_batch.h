@@ -46,8 +46,8 @@ public:
         int text = 0;
         std::vector<int> tokens;
     };
-    /// Runs tokens after those of their texts. @throws Error if they do not fit or are outside the vocabulary
-    /// @throws gpu::OutOfMemory
+    /// Runs tokens after those of their texts. If it throws, the texts are as before.
+    /// @throws Error if they do not fit or are outside the vocabulary, or with whyNot()  @throws gpu::OutOfMemory
     void feed(std::span<const Next> next);
     /// The logits [V] after the last token of a text, of which feed() has run some.
     std::span<const float> logits(int text) const { return logits_.at(text); }
@@ -62,13 +62,14 @@ private:
         int64_t rows = 0, keys = 0;
         auto operator<=>(const Plan&) const = default;
     };
-    void run(std::span<const Row> rows, int64_t perStep);
+    using Logits = std::map<int, std::vector<float>>;
+    void run(std::span<const Row> rows, int64_t perStep, Logits& logits);
     GpuExecutor& executorFor(const Plan& plan);
 
     LanguageModel& model_;
     GpuExecutorOptions options_;
     std::unique_ptr<PagedMemory> memory_;
-    std::map<int, std::vector<float>> logits_;
+    Logits logits_;
     std::map<Plan, std::unique_ptr<GpuExecutor>> executors_;
     int64_t plannedRows_ = 0; ///< of the memory, for which the plans were made
 };

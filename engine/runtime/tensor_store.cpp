@@ -1,6 +1,7 @@
 #include "engine/runtime/tensor_store.h"
 
 #include "engine/core/error.h"
+#include "engine/gpu/device_errors.h"
 #include "engine/gpu/transfer.h"
 #include "engine/host/pool.h"
 #include "engine/system/large_pages.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 namespace attn {
 namespace {
@@ -69,18 +71,30 @@ void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tens
 }
 
 void TensorStore::resize(const std::vector<std::pair<std::string, Shape>>& states) {
-    std::vector<std::pair<std::string, Shape>> done; // with their former shapes
+    std::vector<std::pair<std::string, std::optional<Shape>>> done; // with their former shapes
+    done.reserve(states.size());
     try {
         for (const auto& [name, shape] : states) { // one by one, so that few states lie in memory twice
             const auto found = entries_.find(name);
-            const Shape former = found == entries_.end() ? shape : found->second.shape;
+            std::optional<Shape> former;
+            if (found != entries_.end()) former = found->second.shape;
             move(name, shape);
             done.emplace_back(name, former);
         }
     } catch (...) {
-        for (const auto& [name, shape] : done) move(name, shape);
+        for (const auto& [name, former] : done)
+            if (former)
+                move(name, *former);
+            else
+                entries_.erase(name);
+        freeUnusedBlocks();
         throw;
     }
+}
+
+void TensorStore::release(const std::vector<std::pair<std::string, Shape>>& states) {
+    for (const auto& [name, shape] : states) entries_.erase(name);
+    freeUnusedBlocks();
 }
 
 /// Gives a state another shape, in new memory.
@@ -89,14 +103,29 @@ void TensorStore::move(const std::string& name, const Shape& shape) {
     if (found == entries_.end()) return reserve({{name, shape}});
     if (found->second.shape == shape) return;
     auto former = entries_.extract(found);
-    const Entry old = former.mapped();
+    Entry& old = former.mapped();
+    const uint64_t bytes = storedBytes(shape, old.storage);
+    const auto goBack = [&] {
+        entries_.erase(name);
+        entries_.insert(std::move(former));
+        freeUnusedBlocks();
+    };
     try {
         reserve({{name, shape}});
+        copyParts(std::array{Part{old, entry(name), std::min(old.byteSize, bytes)}});
+    } catch (const gpu::OutOfMemory&) {
+        const bool fits = bytes <= old.byteSize;
+        if (fits) { // it keeps its place, whose end is then unused
+            old.shape = shape;
+            old.byteSize = bytes;
+        }
+        goBack();
+        if (fits) return;
+        throw;
     } catch (...) {
-        entries_.insert(std::move(former));
+        goBack();
         throw;
     }
-    copyParts(std::array{Part{old, entry(name), std::min(old.byteSize, entry(name).byteSize)}});
     freeUnusedBlocks();
 }
 
@@ -143,6 +172,7 @@ void TensorStore::freeUnusedBlocks() {
             bytes_ -= blocks_[block].sizeBytes();
             blocks_[block] = {};
         }
+    while (!blocks_.empty() && !isUsed[blocks_.size() - 1]) blocks_.pop_back();
 }
 
 const TensorStore::Entry& TensorStore::entry(const std::string& name) const {
@@ -186,6 +216,7 @@ void TensorStore::write(const std::string& name, const std::function<void(int64_
         });
         if (!block.isMapped()) transfer.upload(block, at, stored);
     }
+    fillWidened(name);
 }
 
 void TensorStore::writeDense(const std::string& name, std::span<const float> values) {
@@ -204,13 +235,13 @@ void TensorStore::writeDense(const std::string& name, std::span<const float> val
 void TensorStore::zero(const std::string& name) {
     const Entry& tensor = entry(name); // zero bytes mean zeros in every storage
     const gpu::Buffer& block = buffer(tensor);
-    if (block.isMapped()) {
+    if (block.isMapped())
         clearMemory(block.mapped().subspan(tensor.byteOffset, tensor.byteSize));
-        return;
-    }
-    gpu::Transfer(context_).upload(block, tensor.byteOffset, tensor.byteSize, [](uint64_t, std::span<std::byte> piece) {
-        std::ranges::fill(piece, std::byte{0});
-    });
+    else
+        gpu::Transfer(context_).upload(
+            block, tensor.byteOffset, tensor.byteSize,
+            [](uint64_t, std::span<std::byte> piece) { std::ranges::fill(piece, std::byte{0}); });
+    fillWidened(name);
 }
 
 const gpu::Buffer& TensorStore::widened(const std::string& name) {
@@ -219,13 +250,20 @@ const gpu::Buffer& TensorStore::widened(const std::string& name) {
     gpu::Buffer copy(context_, {.sizeBytes = storedBytes(shape, Storage::F32),
                                 .placement = gpu::Placement::DeviceLocal,
                                 .name = name + " as floats"});
+    bytes_ += copy.sizeBytes();
+    const gpu::Buffer& kept = widened_.emplace(name, std::move(copy)).first->second;
+    fillWidened(name);
+    return kept;
+}
+
+void TensorStore::fillWidened(const std::string& name) {
+    const auto found = widened_.find(name);
+    if (found == widened_.end()) return;
     const std::vector<float> dense = read(name); // rows of compact storage have no padding
-    if (copy.isMapped())
+    if (const gpu::Buffer& copy = found->second; copy.isMapped())
         std::ranges::copy(dense, copy.mappedAs<float>().begin());
     else
         gpu::Transfer(context_).upload(copy, 0, std::as_bytes(std::span(dense)));
-    bytes_ += copy.sizeBytes();
-    return widened_.emplace(name, std::move(copy)).first->second;
 }
 
 void TensorStore::copyFrom(const TensorStore& from, std::span<const std::string> names) {
@@ -248,6 +286,7 @@ void TensorStore::copyFrom(const TensorStore& from, std::span<const std::string>
             writeDense(name, from.read(name));
     }
     gpu::Transfer(context_).copy(copies);
+    for (const std::string& name : names) fillWidened(name);
 }
 
 std::shared_ptr<TensorStore> makeStore(std::shared_ptr<Device> device) {

@@ -48,6 +48,8 @@ public:
     /// built on the store before must not run again. States that do not exist are allocated.
     /// @throws gpu::OutOfMemory; the states are then as before
     void resize(const std::vector<std::pair<std::string, Shape>>& states);
+    /// Forgets states, and gives back their memory. What was built on them must not run again.
+    void release(const std::vector<std::pair<std::string, Shape>>& states);
     /// Copies whole tensors on the device. @param pairs of names, from and to, with the same shapes
     void copy(const std::vector<std::pair<std::string, std::string>>& pairs);
     /// Rows of the first axis, to another place of the same tensor.
@@ -62,8 +64,8 @@ public:
     const Entry& entry(const std::string& name) const;
     const gpu::Buffer& buffer(const Entry& entry) const;
 
-    /// A tensor as floats, for kernels that cannot read its storage: a copy that later writes to the tensor do not
-    /// reach. It is made when it is first asked for.
+    /// A tensor as floats, for kernels that cannot read its storage: a copy that is made when it is first asked for,
+    /// and written when the tensor is. Kernels that write to the tensor do not reach it.
     const gpu::Buffer& widened(const std::string& name);
 
     /// Fills a tensor, and rounds the values to its storage. @param fill receives zeroed, padded rows in pieces of
@@ -93,6 +95,7 @@ private:
     };
     void copyParts(std::span<const Part> parts);
     void freeUnusedBlocks();
+    void fillWidened(const std::string& name); ///< with the tensor's values, if there is such a copy
 
     gpu::Context& context_;
     std::map<std::string, Entry> entries_;

@@ -31,23 +31,34 @@ bool changesSequence(const Command& command) { return kindOf(command) != Command
 bool changesInput(const Command& command) { return kindOf(command) == CommandKind::RunValue; }
 
 void CommandQueue::push(Command command) {
-    for (auto older = commands_.rbegin(); older != commands_.rend() && kindOf(*older) != CommandKind::Step; ++older)
-        if (replaces(command, *older)) {
-            commands_.erase(std::next(older).base());
+    for (size_t older = commands_.size(); older-- > 0 && kindOf(commands_[older]) != CommandKind::Step;)
+        if (replaces(command, commands_[older])) {
+            remove(older);
             break;
         }
     commands_.push_back(std::move(command));
 }
 
+void CommandQueue::remove(size_t index) {
+    commands_.erase(commands_.begin() + static_cast<std::ptrdiff_t>(index));
+    if (index < earlier_) --earlier_;
+}
+
 std::optional<Command> CommandQueue::pop() {
     if (commands_.empty()) return std::nullopt;
+    wasEarlier_ = earlier_ > 0;
     Command command = std::move(commands_.front());
-    commands_.pop_front();
+    remove(0);
     return command;
 }
 
 void CommandQueue::dropGeneration() {
-    std::erase_if(commands_, [](const Command& command) { return std::holds_alternative<GenerateCommand>(command); });
+    for (size_t i = commands_.size(); i-- > 0;)
+        if (std::holds_alternative<GenerateCommand>(commands_[i])) remove(i);
+}
+
+bool CommandQueue::changesInput() const {
+    return std::ranges::any_of(commands_, [](const Command& each) { return attn::changesInput(each); });
 }
 
 } // namespace attn

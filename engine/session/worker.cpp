@@ -95,9 +95,9 @@ void Session::Worker::run(const std::stop_token& stop) {
                 changed_.wait(lock, stop, ready);
             }
             command = queue_.pop();
-            isForEarlier_ = command && forEarlier_ > 0;
-            if (isForEarlier_) --forEarlier_;
+            isForEarlier_ = command && queue_.wasEarlier();
             if (command) isBusy_ = true;
+            hasOtherRun_ = queue_.changesInput();
             if (command && std::holds_alternative<StopCommand>(*command)) --stops_;
         }
         if (!command && stop.stop_requested()) break;
@@ -153,7 +153,6 @@ void Session::Worker::execute(Command command) {
     analysing_.clear();
     isRun_ = changesSequence(command) || std::holds_alternative<ShowWeightsCommand>(command);
     if (isRun_) next_.runFailure.reset();
-    if (changesInput(command)) hasOtherRun_ = false; // a newer one sets it again
     const uint64_t version = next_.sequenceVersion;
     std::visit([this](const auto& each) { on(each); }, command);
     if (next_.sequenceVersion != version) checkAnswer();
@@ -250,7 +249,7 @@ void Session::Worker::publish() {
     const auto before = snapshots_.latest();
     if (before->model && next_.model && before->model->inputAxis() != next_.model->inputAxis()) {
         const std::lock_guard lock(mutex_);
-        forEarlier_ = queue_.size();
+        queue_.markEarlier();
     }
     snapshots_.publish(next_);
     listWork();

@@ -167,10 +167,12 @@ private:
     Snapshot next_; ///< the snapshot under construction
     Activity listedActivity_ = Activity::Idle;
     RemainingTime timeLeft_;
-    bool isForEarlier_ = false; ///< the last command was counted in forEarlier_
-    bool isRun_ = false;        ///< the last command sets Snapshot::runFailure
-    std::string analysing_;     ///< key of the analysis that runs; empty: none
-    int remaining_ = 0;         ///< tokens still to generate
+    /// The last command was posted before a model of pictures took the place of one of text, or the other way round.
+    /// It fails silently if only the earlier one can do it.
+    bool isForEarlier_ = false;
+    bool isRun_ = false;    ///< the last command sets Snapshot::runFailure
+    std::string analysing_; ///< key of the analysis that runs; empty: none
+    int remaining_ = 0;     ///< tokens still to generate
     double tokensPerSecond_ = 0;
     Clock::time_point nextToken_{}, generationStart_{}, lastVisual_{};
     Clock::duration visualCost_{};
@@ -179,8 +181,15 @@ private:
     int searchSteps_ = 0;              ///< still to do; 0: it rests
     bool hasOpened_ = false;           ///< a model, with success
     bool canWarmUp_ = false, isRefining_ = false;
-    bool hasStaleChanges_ = false;    ///< the prompt or the parameters changed since the changes were computed
-    std::vector<int> originalTokens_; ///< tokens of Snapshot::unedited
+    bool hasStaleChanges_ = false; ///< the prompt or the parameters changed since the changes were computed
+    /// What Snapshot::original is the run of.
+    struct Ran {
+        std::vector<int> tokens;
+        Input sides; ///< LanguageModel::sides()
+        int promptLength = 0;
+        bool operator==(const Ran&) const = default;
+    };
+    std::optional<Ran> originalOf_;
     struct Shown {
         PatternRequest view;
         SetProfileCommand profile;
@@ -195,9 +204,6 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
     CommandQueue queue_;
-    /// The number of commands in the queue that were posted before a model of pictures took the place of one of text,
-    /// or the other way round. They fail silently if only the earlier one can do them.
-    size_t forEarlier_ = 0;
     bool isBusy_ = false;
     Publisher<Snapshot> snapshots_;
     std::atomic<int> stops_ = 0;            ///< queued Stop commands; commands before them end early

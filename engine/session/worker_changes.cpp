@@ -20,8 +20,8 @@ void Session::Worker::on(const SetChangesCommand& command) {
 }
 
 void Session::Worker::refreshChanges() {
-    if (!std::exchange(hasStaleChanges_, false) || !next_.changes) return;
-    workOut(*next_.changes);
+    if (hasStaleChanges_ && next_.changes) workOut(*next_.changes);
+    hasStaleChanges_ = false;
 }
 
 void Session::Worker::workOut(const Changes& changes) {
@@ -40,38 +40,36 @@ void Session::Worker::refreshOriginal(std::span<const int> tokens) {
         next_.original.reset();
         next_.originalClasses.reset();
         next_.originalViews.reset();
-        originalTokens_.clear();
+        originalOf_.reset();
         return;
     }
-    const bool isKnown = next_.original && std::ranges::equal(tokens, originalTokens_),
+    Ran asked{{tokens.begin(), tokens.end()}, text().sides(), path_.promptLength()};
+    const bool isKnown = next_.original && originalOf_ == asked,
                areViewsKnown = next_.run != ShownRun::Difference || (next_.originalViews && originalShown_ == shown());
     if (isKnown && areViewsKnown) return;
-    originalTokens_.clear();
     next_.originalViews.reset();
-    text().truncate(0);
-    text().bypassChanges(true);
-    bool isDone = false;
-    try {
-        isDone = text().feed(tokens, [&] { return isStopped(); });
-        next_.original =
-            std::make_shared<NextToken>(NextToken{.logits = {text().logits().begin(), text().logits().end()},
-                                                  .recentTokens = {tokens.begin(), tokens.end()},
-                                                  .row = static_cast<int>(text().predictedRow(text().input()))});
-        const auto classes = text().classes();
-        next_.originalClasses = classes ? std::make_shared<TextClasses>(*classes) : nullptr;
-        if (isDone && next_.run == ShownRun::Difference) {
-            next_.originalViews = std::make_shared<OriginalViews>(originalViews());
-            originalShown_ = shown();
-        }
-    } catch (...) {
-        text().bypassChanges(false);
-        text().truncate(0);
-        throw;
+    if (!isKnown) {
+        next_.original.reset();
+        next_.originalClasses.reset();
+        originalOf_.reset();
     }
-    text().bypassChanges(false);
+    struct Clear { // the cache then holds nothing of a run without changes
+        LanguageModel& model;
+        ~Clear() { model.truncate(0); }
+    } clear{text()};
+    const Bypassed bypassed(text());
     text().truncate(0);
-    if (!isDone) throw Cancelled{};
-    originalTokens_.assign(tokens.begin(), tokens.end());
+    if (!text().feed(tokens, [&] { return isStopped(); })) throw Cancelled{};
+    next_.original =
+        std::make_shared<NextToken>(NextToken{.logits = {text().logits().begin(), text().logits().end()},
+                                              .recentTokens = asked.tokens,
+                                              .row = static_cast<int>(text().predictedRow(text().input()))});
+    const auto classes = text().classes();
+    next_.originalClasses = classes ? std::make_shared<TextClasses>(*classes) : nullptr;
+    originalOf_ = std::move(asked);
+    if (next_.run != ShownRun::Difference) return;
+    next_.originalViews = std::make_shared<OriginalViews>(originalViews());
+    originalShown_ = shown();
 }
 
 OriginalViews Session::Worker::originalViews() {

@@ -90,7 +90,7 @@ void Session::Worker::adopt(std::unique_ptr<RunningModel> model, const std::stri
     view_.site = std::min(view_.site, model_->info().siteCount() - 1);
     view_.head = std::min(view_.head, model_->info().heads - 1);
     path_ = {};
-    originalTokens_.clear();
+    originalOf_.reset();
     explained_.reset();
     prompt_.reset();
     sequence_ = {};
@@ -117,7 +117,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
         if (next_.weight)
             next_.weight = std::make_shared<WeightView>(weightView(model_->store(), next_.weight->name, weightSize_));
         hasStaleChanges_ = true;
-        originalTokens_.clear();
+        originalOf_.reset();
         if (axis() == AxisKind::Patches) {
             next_.originalAnswer.reset();
             next_.failedAnalyses.clear();

@@ -33,14 +33,8 @@ void Session::Worker::runPicture() {
     const bool isKnown = hasChanges && next_.originalAnswer;
     if (!hasChanges) next_.originalAnswer.reset();
     if (hasChanges && !isKnown) {
-        model().bypassChanges(true);
-        try {
-            next_.originalAnswer = answered();
-        } catch (...) {
-            model().bypassChanges(isOriginal);
-            throw;
-        }
-        model().bypassChanges(isOriginal);
+        const Bypassed bypassed(model());
+        next_.originalAnswer = answered();
     }
     next_.answer = hasChanges && isOriginal ? next_.originalAnswer : answered();
     publishIdle();

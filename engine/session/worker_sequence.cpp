@@ -10,12 +10,15 @@
 #include <cctype>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace attn {
 namespace {
 
 constexpr size_t kLongPrefill = 64; ///< number of tokens from which prefill is announced
+
+template <class... Each> std::tuple<Each...> asCopies(const std::tuple<Each&...>& of) { return of; }
 
 } // namespace
 
@@ -113,14 +116,22 @@ void Session::Worker::catchUp() {
 
 void Session::Worker::moveTo(TokenPath path, std::shared_ptr<const Prompt> prompt) {
     text();
-    std::swap(path_, path);
-    std::swap(prompt_, prompt);
+    const auto keep = [this] {
+        return std::tie(path_, prompt_, next_.isChanged, next_.original, next_.originalClasses, next_.originalViews,
+                        originalOf_, originalShown_);
+    };
+    const std::tuple before = asCopies(keep());
+    path_ = std::move(path);
+    prompt_ = std::move(prompt);
     try {
         runPath();
         lostInput_.reset();
     } catch (...) {
-        std::swap(path_, path);
-        std::swap(prompt_, prompt);
+        keep() = before;
+        if (next_.changes) { // they may have been computed for the other prompt
+            hasStaleChanges_ = true;
+            model().dropInput();
+        }
         throw;
     }
 }
@@ -360,7 +371,7 @@ void Session::Worker::on(const PredictWordCommand& command) {
     const size_t before = text().predictedRow(text().input());
     text().predictAt(command.token);
     if (!hasTokens() || (isCurrent() && text().predictedRow(text().input()) == before)) return;
-    originalTokens_.clear(); // their prediction is that of another word
+    originalOf_.reset(); // their prediction is that of another word
     runPath();
 }
 

@@ -1,5 +1,6 @@
 #include "engine/inference/beam_search.h"
 
+#include "engine/core/error.h"
 #include "engine/inference/language_model.h"
 #include "tests/support/catch.h"
 
@@ -76,6 +77,26 @@ TEST_CASE("beam search: a beam of one writes what greedy decoding writes", "[inf
     const BeamResult found = beamSearch(model, {.width = 1, .maxTokens = 6});
     REQUIRE(found.hypotheses.size() == 1);
     CHECK(found.hypotheses.front().tokens == greedy);
+}
+
+TEST_CASE("beam search: a step that fails or is cancelled has no effect", "[inference][gpu]") {
+    LanguageModel model = opened("builtin:add");
+    const std::vector<int> prompt = model.tokenizer()->encode("12+34=").ids;
+    const BeamSettings settings{.width = 3, .maxTokens = 3};
+    BeamSearch search(model, settings, prompt), other(model, settings, prompt);
+    while (search.step()) {
+        CHECK_THROWS_AS(
+            search.step([]() -> bool { throw Error({.what = "the device is full", .where = {}, .hint = "wait"}); }),
+            Error);
+        CHECK(search.step([] { return true; }));
+    }
+    while (other.step()) {
+    }
+    REQUIRE(search.result().hypotheses.size() == other.result().hypotheses.size());
+    for (size_t i = 0; i < other.result().hypotheses.size(); ++i) {
+        CHECK(search.result().hypotheses[i].tokens == other.result().hypotheses[i].tokens);
+        CHECK(search.result().hypotheses[i].score == other.result().hypotheses[i].score);
+    }
 }
 
 TEST_CASE("beam search: the tree tells the fate of each token", "[inference][gpu]") {

@@ -97,8 +97,17 @@ TEST_CASE("memory: a cache that grows has the same bits as one that was large at
             CHECK(grown.firstRun() > 60);
             check(300, 0, 512);
             check(560, 3, 600); // the context is the end
-            check(70, 0, 128);  // a short text gives back what it does not need
+            const uint64_t changed = grown.roomChanges();
+            grown.capture(std::vector(tokens.begin(), tokens.begin() + 560), "blocks.1.hook_resid_post");
+            CHECK(grown.cacheRows() == 600);
+            grown.capture(std::vector(tokens.begin(), tokens.begin() + 550), "blocks.1.hook_resid_post");
+            CHECK(grown.roomChanges() == changed); // a room of the same size would drop all plans
+            check(70, 0, 128);                     // a short text gives back what it does not need
             check(72, 2, 128);
+            const uint64_t before = grown.roomChanges();
+            check(560, 0, 600);
+            check(72, 2, 128); // as much room as before, in other memory
+            CHECK(grown.roomChanges() == before + 2);
         }
 }
 
@@ -259,6 +268,64 @@ TEST_CASE("memory: the rows of a text that was left come back", "[inference][gpu
     CHECK(goTo({1, 9}, 1) == 1);
     run({2}, false);
     CHECK(goTo({1, 2, 3}, 2) == 2); // what followed another beginning is gone
+}
+
+TEST_CASE("memory: a step that is cancelled has overwritten what was left", "[inference][gpu]") {
+    const auto device = Device::shared({});
+    TensorStore store(*device);
+    Memory memory(store);
+    memory.allocate({{"a.cache_k", {12, 1, 3}}, {"cache_positions", {12}}}, 12);
+    memory.keep(2);
+    memory.endPiece(2, false);
+    const std::vector<int> text{1, 2, 3, 4, 5};
+    const auto leave = [&](size_t running) { // rows of the last three tokens go to the end of the room
+        for (size_t i = 0; i < 3; ++i) {
+            memory.keep(1);
+            memory.endPiece(1, true);
+        }
+        memory.leave(text, 3);
+        memory.drop(3);
+        memory.prepare(running);
+        memory.drop(3);
+        const size_t known = memory.bringBack(text, 2);
+        memory.drop(2);
+        return known;
+    };
+    CHECK(leave(6) == 5);
+    CHECK(leave(7) == 3); // it reached the first of them
+}
+
+TEST_CASE("memory: a run that fails leaves the model as it was", "[inference][gpu]") {
+    const auto llama = [] {
+        return std::make_unique<LanguageModel>(openModelSource((kGoldenRoot / "llama_gqa").string()),
+                                               LanguageModel::Options{});
+    };
+    for (const bool isRunning : {false, true}) {
+        const auto model = isRunning ? runningModel() : llama(), other = isRunning ? runningModel() : llama();
+        const std::vector<int> tokens = tokensOf(40, 11), text(tokens.begin(), tokens.begin() + 20);
+        const auto rest = std::span(tokens).subspan(20);
+        int all = 0;
+        REQUIRE(other->hold(text));
+        REQUIRE(other->feed(rest, [&] { return ++all == 0; }));
+        for (const int calls : {0, all / 2, all - 1}) {
+            CAPTURE(isRunning, calls);
+            REQUIRE(model->hold(text));
+            const std::vector<float> logits = newestLogits(*model);
+            int left = calls;
+            const auto fail = [&]() -> bool {
+                if (left-- == 0) throw Error({.what = "the device is full", .where = {}, .hint = "wait"});
+                return false;
+            };
+            CHECK_THROWS_AS(model->feed(rest, fail), Error);
+            CHECK(model->tokens() == text);
+            CHECK(newestLogits(*model) == logits);
+            REQUIRE(model->feed(rest));
+            other->truncate(0);
+            REQUIRE(other->hold(text));
+            REQUIRE(other->feed(rest));
+            CHECK(newestLogits(*model) == newestLogits(*other));
+        }
+    }
 }
 
 TEST_CASE("memory: beams have the scores of texts that are written token by token", "[inference][gpu]") {

@@ -4,6 +4,7 @@
 #include "engine/inference/changes.h"
 #include "engine/inference/language_model.h"
 #include "engine/ops/paged_attention.h"
+#include "engine/runtime/tensor_store.h"
 #include "tests/inference/longer_model.h"
 #include "tests/models/golden_cases.h"
 #include "tests/support/farthest.h"
@@ -177,6 +178,28 @@ TEST_CASE("text batch: texts share the pages of their beginning", "[inference][g
     }
 }
 
+TEST_CASE("text batch: a text that is made shorter gives its pages back", "[inference][gpu]") {
+    const auto device = Device::shared({});
+    TensorStore store(*device);
+    const auto rows = static_cast<size_t>(kPageRows);
+    {
+        PagedMemory memory(store, {{"a.pages_k", {kPageRows, 2}}}, 4);
+        memory.begin(0);
+        memory.keep(0, rows + 3);
+        memory.copy(0, 1);
+        const int64_t free = memory.freePages();
+        memory.keep(1, 2 * rows);
+        memory.shorten(1, rows + 3);
+        CHECK(memory.length(1) == rows + 3);
+        CHECK(memory.pages(1).size() == 2);
+        memory.drop(0);
+        memory.drop(1);
+        CHECK(memory.freePages() * kPageRows == memory.rows());
+        CHECK(memory.freePages() >= free);
+    }
+    CHECK(store.bytes() == 0);
+}
+
 TEST_CASE("text batch: what cannot share steps is named, and what does not fit refused", "[inference][gpu]") {
     CHECK(TextBatch::whyNot(*goldenModel("bert")) == "in an encoder, every token changes those before it");
     CHECK(TextBatch::whyNot(*goldenModel("t5")) == "the fused kernel does not compute all of its attention");
@@ -191,7 +214,20 @@ TEST_CASE("text batch: what cannot share steps is named, and what does not fit r
         batch.feed(std::vector<TextBatch::Next>{{0, {tokens.begin(), tokens.begin() + 48}}});
         CHECK_THROWS_WITH(batch.feed(std::vector<TextBatch::Next>{{0, {1}}}), CONTAINS("49 tokens do not fit"));
     }
-    model->setGate(0, 1, 0); // gates are obeyed
+    const uint64_t bytes = model->store().bytes();
+    {
+        TextBatch batch(*model, {.texts = 4, .tokens = 48});
+        batch.begin(0);
+        batch.feed(std::vector<TextBatch::Next>{{0, {1, 2, 3}}});
+        const std::vector<float> logits = logitsOf(batch, 0);
+        model->setChanges({.valueChanges = {{.hook = "blocks.0.hook_resid_pre"}}}, TextInput{.tokens = {1}});
+        CHECK_THROWS_WITH(batch.feed(std::vector<TextBatch::Next>{{0, {4}}}), CONTAINS("changed at some hooks"));
+        CHECK(batch.memory().length(0) == 3);
+        CHECK(logitsOf(batch, 0) == logits);
+        model->setChanges({}, TextInput{.tokens = {1}});
+    }
+    CHECK(model->store().bytes() == bytes); // the memory is free again
+    model->setGate(0, 1, 0);                // gates are obeyed
     const std::vector<int> text(tokens.begin(), tokens.begin() + 9);
     REQUIRE(model->hold(text));
     TextBatch batch(*model);

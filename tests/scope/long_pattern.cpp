@@ -95,6 +95,11 @@ TEST_CASE("scope: a text for which the cache grows, and a short one after it, ar
     CHECK(model.language().cacheRows() == 4096);
     show(4500);
     CHECK(model.language().cacheRows() == 8192);
+    vkDeviceWaitIdle(window.scope().context().device());
+    model.setText({.tokens = {1, 2, 3}}, 3); // and nothing is drawn before the cache has as much room again
+    CHECK(model.language().cacheRows() == 4096);
+    show(4500);
+    CHECK(model.language().cacheRows() == 8192);
     show(60);
     CHECK(model.language().cacheRows() == 4096);
 }

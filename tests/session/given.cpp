@@ -65,6 +65,19 @@ private:
 
 } // namespace
 
+TEST_CASE("given: the original run beside a changed one is that of the source", "[session][gpu]") {
+    Session session({.validation = true}), other({.validation = true});
+    for (Session* each : {&session, &other})
+        succeed(*each, OpenModelCommand{.path = kTranslator, .given = {.text = {.tokens = {3, 5, 8}}}});
+    REQUIRE(succeed(session, gateOf(0, 0, 0))->original);
+    for (const std::vector<int>& source : {std::vector<int>{9, 4, 1}, std::vector<int>{3, 5, 8}}) {
+        const auto changed = succeed(session, SetPromptCommand{{.tokens = source}}),
+                   plain = succeed(other, SetPromptCommand{{.tokens = source}});
+        CHECK(changed->original->logits == plain->next->logits);
+        CHECK(changed->next->logits != plain->next->logits);
+    }
+}
+
 TEST_CASE("given: what a snapshot gives on makes another session read the same", "[session][gpu]") {
     TemporaryFolder folder;
     const Trainer trainer(suggestedRecipe(taskNamed("dependencies")), {.softwareThreads = 0});

@@ -27,6 +27,29 @@ TEST_CASE("queue: the newest of a kind wins, but nothing moves across what reads
     CHECK(queue.size() == 4);
 }
 
+TEST_CASE("queue: what waits for an earlier model is counted, whatever takes its place", "[session]") {
+    CommandQueue queue;
+    queue.push(PatternRequest{.site = 1});
+    queue.push(test::gateOf(0, 0, 0.5f));
+    queue.push(GenerateCommand{.maxTokens = 5});
+    queue.push(TakeTokenCommand{.token = 3});
+    queue.push(PatternRequest{.site = 2});
+    CHECK_FALSE(queue.wasEarlier());
+    queue.markEarlier();
+    CHECK(queue.changesInput());
+    queue.push(PatternRequest{.site = 3}); // in place of the second one
+    queue.dropGeneration();
+    for (const bool isEarlier : {true, true, true, false}) {
+        REQUIRE(queue.pop());
+        CHECK(queue.wasEarlier() == isEarlier);
+    }
+    CHECK_FALSE(queue.changesInput());
+    CHECK(queue.empty());
+    queue.push(test::gateOf(0, 0, 0.5f));
+    REQUIRE(queue.pop());
+    CHECK_FALSE(queue.wasEarlier());
+}
+
 TEST_CASE("branches: taking, going back and restoring", "[session]") {
     TokenPath path;
     path.setPrompt({5, 6, 7});

@@ -132,6 +132,32 @@ TEST_CASE("stop: what was posted before it ends, what is posted after it runs", 
     }
 }
 
+TEST_CASE("stop: the prompt that stays keeps its changes and its original run", "[session][gpu]") {
+    const TemporaryFolder folder;
+    Session session({.validation = true});
+    const std::string before = "Once upon a time there was a fox.", other = "The river was deep and very cold.";
+    succeed(session, OpenModelCommand{.path = "builtin:stories", .given = {.text = {.text = before}}});
+    const auto first = succeed(
+        session, changesOf({.valueChanges = {{.kind = ValueChange::Kind::Mean, .hook = "blocks.1.hook_resid_pre"}}}));
+    REQUIRE(first->original);
+    for (int round = 0; round < 5; ++round) {
+        // The Stop comes while the command before the prompt works, or on a fast machine later.
+        session.post(CaptureCommand{.hooks = "*", .path = (folder.path() / "hooks.npz").string()});
+        session.post(SetPromptCommand{{.text = other}});
+        const auto stopped = after(session, StopCommand{});
+        if (stopped->sequence->given.text != before) {
+            succeed(session, SetPromptCommand{{.text = before}});
+            continue;
+        }
+        REQUIRE(stopped->original);
+        CHECK(stopped->original->recentTokens == first->original->recentTokens);
+        CHECK(stopped->original->logits == first->original->logits);
+        const auto again = succeed(session, SetProfileCommand{.site = 0}); // runs the prompt that stayed
+        CHECK(again->next->logits == first->next->logits);
+        CHECK(again->original->logits == first->original->logits);
+    }
+}
+
 TEST_CASE("stop: the end of a session cancels what runs", "[session][gpu]") {
     const TemporaryFolder folder;
     REQUIRE(HollowLlama{.layers = 4, .width = 256, .feedForward = 1024}.write(folder.path()));
