@@ -184,10 +184,13 @@ int generate(const GenerateOptions& options) {
     const GenerationRules& rules = model->source().generation();
     const auto usual = static_cast<int64_t>(mostTokens(rules, promptLength, promptLength + kTokens)) -
                        static_cast<int64_t>(promptLength); // a folder may want shorter texts
-    const auto missing = picture     ? std::max<int64_t>(picture->tokens() - std::ssize(tokens), 0)
-                         : usual > 0 ? usual
-                                     : kTokens;
-    const int most = options.maxTokens.value_or(static_cast<int>(missing));
+    const int64_t missing = picture ? picture->tokens() - std::ssize(tokens) : usual;
+    const int most = options.maxTokens.value_or(static_cast<int>(std::max<int64_t>(missing, 0)));
+    if (!options.maxTokens && !picture && usual <= 0)
+        fmt::print(stderr,
+                   "attention-cli: warning: {} ends a text at {} tokens (max_length), and the prompt has {}, so that "
+                   "nothing is written; --max-tokens sets another length\n",
+                   rules.file, rules.maxLength.value_or(0), promptLength);
 
     if (const size_t longest = std::min(promptLength + static_cast<size_t>(most), capacity);
         static_cast<int64_t>(longest) > model->cacheRows())
@@ -196,7 +199,7 @@ int generate(const GenerateOptions& options) {
     model->setSides(
         {.source = options.prompt.encodeSource(*model), .parents = options.prompt.readTree(*model, tokens.size())});
     const HowToWrite how = howToWrite(options, rules);
-    if (how.beam.width > 0) {
+    if (how.beam.width > 0 && most > 0) {
         model->feed(tokens);
         return generateByBeam(options, how.beam, *model, most);
     }

@@ -26,7 +26,7 @@ bool TensorNames::contains(std::string_view name) const {
 
 std::string TensorNames::resolve(std::string_view prefix, std::string_view name) const {
     const std::string prefixed = std::string(prefix) + std::string(name);
-    return !contains(name) && contains(prefixed) ? prefixed : std::string(name);
+    return contains(prefixed) ? prefixed : std::string(name);
 }
 
 void requireNoProjections(const ConfigReader& read, const AttentionSpec& spec, const std::string& block,

@@ -22,7 +22,8 @@ public:
     const WeightSource& weights() const { return *weights_; } ///< @pre made of them
     int64_t rowsOf(const std::string& tensor) const; ///< extent of its first axis  @throws Error if it is missing
     bool contains(std::string_view name) const;
-    /// Adds `prefix` to the name if only the prefixed tensor exists.
+    /// Adds `prefix` to the name if the prefixed tensor exists; of two, transformers reads that one.
+    /// @source transformers 4, modeling_utils.py, _load_pretrained_model, base_model_prefix
     std::string resolve(std::string_view prefix, std::string_view name) const;
 
 private:

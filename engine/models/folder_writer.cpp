@@ -135,6 +135,16 @@ std::string nameInFile(const ModelFamily& family, const WeightRecipe& recipe) {
     return isOfHead ? recipe.source : std::string(family.prefix) + recipe.source;
 }
 
+/// A tokenizer_config.json that leaves everything to a tokenizer.json. Without it, the family's class would replace the
+/// tokens around a text and the blank before it.
+std::string tokenizerConfigFor(const std::string& tokenizerJson) {
+    const nlohmann::json document = nlohmann::json::parse(tokenizerJson, nullptr, false);
+    const nlohmann::json pre = document.is_object() ? document.value("pre_tokenizer", nlohmann::json()) : document;
+    const bool beginsWithSpace = pre.is_object() && pre.value("add_prefix_space", false);
+    const nlohmann::json config{{"tokenizer_class", "PreTrainedTokenizerFast"}, {"add_prefix_space", beginsWithSpace}};
+    return config.dump(2) + "\n";
+}
+
 } // namespace
 
 std::optional<WeightRecipe> placeInFile(const ModelSpec& config, const std::string& parameter) {
@@ -218,6 +228,8 @@ void writeModelFolder(const std::filesystem::path& folder, const ModelSpec& conf
         writeAtomically(folder / "tokenizer.json", text.tokenizerJson);
         for (const auto& [name, contents] : text.smallFiles)
             writeAtomically(folder / name, smallFile(name, contents, config));
+        if (!text.smallFiles.contains("tokenizer_config.json"))
+            writeAtomically(folder / "tokenizer_config.json", tokenizerConfigFor(text.tokenizerJson));
     }
     writeAtomically(folder / "config.json", json.dump(2) + "\n");
 }

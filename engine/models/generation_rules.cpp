@@ -142,7 +142,8 @@ void nameOthers(const Fields& fields, GenerationRules& rules) {
 void readChoice(Fields& fields, GenerationRules& rules, bool isOwnFile) {
     constexpr std::array kNames{"do_sample", "temperature",        "top_k",          "top_p",         "min_p",
                                 "num_beams", "repetition_penalty", "length_penalty", "early_stopping"};
-    if (std::ranges::none_of(kNames, [&](const char* name) { return fields.find(name) != nullptr; })) return;
+    const auto isSaid = [&](const char* name) { return fields.find(name) != nullptr; };
+    if (!isOwnFile && std::ranges::none_of(kNames, isSaid)) return; // a file of its own is greedy unless it says more
     GenerationRules::Choice choice{.greedy = !fields.flag("do_sample").value_or(false)};
     const auto real = [&](const char* field, float& value, double least, double most) {
         value = static_cast<float>(fields.number(field, least, most).value_or(static_cast<double>(value)));

@@ -73,13 +73,18 @@ void followBertClass(json& document, const TokenizerFiles& files) {
         config.find("strip_accents") ? json(config.flag("strip_accents", false)) : json(nullptr);
 }
 
-/// Sets whether a space precedes the first word. GPT-2's classes omit it unless tokenizer_config.json asks for it.
-void followPrefixSpace(json& document, const TokenizerFiles& files, Kind kind) {
+/// Sets whether a space precedes the first word. A class omits it unless tokenizer_config.json asks for it or the class
+/// begins with it; LlamaTokenizer alone leaves it to tokenizer.json.
+/// @source transformers 4.45, tokenization_utils_fast.py, PreTrainedTokenizerFast.__init__, and the classes' own files
+void followPrefixSpace(json& document, const TokenizerFiles& files) {
     const auto pre = document.find("pre_tokenizer");
     if (pre == document.end() || !pre->is_object() || pre->value("type", json()) != "ByteLevel") return;
-    const bool decides = kind == Kind::ByteLevel || kind == Kind::Roberta || kind == Kind::Qwen2;
+    constexpr std::array<std::string_view, 2> kBeginWithSpace{"BlenderbotTokenizer", "LayoutLMv3Tokenizer"};
+    const std::string& name = files.className();
+    const bool decides = !name.empty() && name != "LlamaTokenizer";
     if (decides || files.config().find("add_prefix_space"))
-        (*pre)["add_prefix_space"] = files.config().flag("add_prefix_space", false);
+        (*pre)["add_prefix_space"] =
+            files.config().flag("add_prefix_space", std::ranges::count(kBeginWithSpace, name) > 0);
 }
 
 /// What the small files change in a tokenizer.json besides the tokens around a text.
@@ -87,7 +92,7 @@ void followFiles(json& document, const TokenizerFiles& files, Kind kind) {
     if (!document.is_object()) return; // the reader of the document reports this
     addTokens(document, files);
     if (kind == Kind::Bert) followBertClass(document, files);
-    followPrefixSpace(document, files, kind);
+    followPrefixSpace(document, files);
 }
 
 // ---------------------------------------------------------------- tokens around a text
@@ -138,7 +143,7 @@ bool followEnds(TokenizerParts& parts, const TokenizerFiles& files, bool obeys) 
                                 field, files.className().empty() ? "its class" : printable(files.className())));
         return false;
     }
-    if (!isStated && !(hasClass && ends->begins)) return false;
+    if (!isStated && !hasClass) return false;
     const auto token = [&](const char* flag, const char* field, bool isUsual, const std::string& usual) {
         if (!config.flag(flag, isUsual)) return std::optional<int>();
         const auto id = parts.idOf(files.textOf(field, usual));

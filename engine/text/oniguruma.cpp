@@ -1,211 +1,509 @@
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
+#include "engine/text/oniguruma_sets.h"
 #include "engine/text/pattern.h"
+#include "engine/text/utf8.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 namespace attn {
 namespace {
 
-// What Oniguruma's shorthands contain, for use inside [...]. PCRE2's \s also has U+180E, and before 10.43 its
-// \w has no marks.
-constexpr std::string_view kWhitespace =
-    R"(\t-\r\x20\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
-constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
-constexpr std::string_view kHexadecimal = "0-9A-Fa-f";
-
-struct Additions {
-    std::string_view property, ranges;
-};
-
-// clang-format off
-// The characters that have a property in Hugging Face's library but not in Unicode 14, the oldest version in a
-// supported PCRE2. Some supported versions of ICU are older than the library. tests/golden/text/make_additions.py
-// writes the table.
-constexpr Additions kAdditions[] = {
-    {"Lu",
-     R"(\x{1C89}\x{A7CB}-\x{A7CC}\x{A7DA}\x{A7DC}\x{10D50}-\x{10D65})"},
-    {"Ll",
-     R"(\x{1C8A}\x{A7CD}\x{A7DB}\x{10D70}-\x{10D85}\x{1DF25}-\x{1DF2A})"},
-    {"Lm",
-     R"(\x{10D4E}\x{10D6F}\x{16D40}-\x{16D42}\x{16D6B}-\x{16D6C}\x{1E030}-\x{1E06D}\x{1E4EB})"},
-    {"Lo",
-     R"(\x{105C0}-\x{105F3}\x{10D4A}-\x{10D4D}\x{10D4F}\x{10EC2}-\x{10EC4}\x{1123F}-\x{11240}\x{11380}-\x{11389})"
-     R"(\x{1138B}\x{1138E}\x{11390}-\x{113B5}\x{113B7}\x{113D1}\x{113D3}\x{11BC0}-\x{11BE0}\x{11F02})"
-     R"(\x{11F04}-\x{11F10}\x{11F12}-\x{11F33}\x{1342F}\x{13441}-\x{13446}\x{13460}-\x{143FA}\x{16100}-\x{1611D})"
-     R"(\x{16D43}-\x{16D6A}\x{18CFF}\x{1B132}\x{1B155}\x{1E4D0}-\x{1E4EA}\x{1E5D0}-\x{1E5ED}\x{1E5F0}\x{2B739})"
-     R"(\x{2EBF0}-\x{2EE5D}\x{31350}-\x{323AF})"},
-    {"Mn",
-     R"(\x{897}\x{ECE}\x{10D69}-\x{10D6D}\x{10EFC}-\x{10EFF}\x{11241}\x{113BB}-\x{113C0}\x{113CE}\x{113D0})"
-     R"(\x{113D2}\x{113E1}-\x{113E2}\x{11F00}-\x{11F01}\x{11F36}-\x{11F3A}\x{11F40}\x{11F42}\x{11F5A}\x{13440})"
-     R"(\x{13447}-\x{13455}\x{1611E}-\x{16129}\x{1612D}-\x{1612F}\x{1E08F}\x{1E4EC}-\x{1E4EF}\x{1E5EE}-\x{1E5EF})"},
-    {"Mc",
-     R"(\x{CF3}\x{113B8}-\x{113BA}\x{113C2}\x{113C5}\x{113C7}-\x{113CA}\x{113CC}-\x{113CD}\x{113CF}\x{11F03})"
-     R"(\x{11F34}-\x{11F35}\x{11F3E}-\x{11F3F}\x{11F41}\x{1612A}-\x{1612C})"},
-    {"Nd",
-     R"(\x{10D40}-\x{10D49}\x{116D0}-\x{116E3}\x{11BF0}-\x{11BF9}\x{11F50}-\x{11F59}\x{16130}-\x{16139})"
-     R"(\x{16D70}-\x{16D79}\x{1CCF0}-\x{1CCF9}\x{1E4F0}-\x{1E4F9}\x{1E5F1}-\x{1E5FA})"},
-    {"No",
-     R"(\x{1D2C0}-\x{1D2D3})"},
-    {"P",
-     R"(\x{1B4E}-\x{1B4F}\x{1B7F}\x{10D6E}\x{113D4}-\x{113D5}\x{113D7}-\x{113D8}\x{11B00}-\x{11B09}\x{11BE1})"
-     R"(\x{11F43}-\x{11F4F}\x{16D6D}-\x{16D6F}\x{1E5FF})"},
-    {"S",
-     R"(\x{2427}-\x{2429}\x{2FFC}-\x{2FFF}\x{31E4}-\x{31E5}\x{31EF}\x{10D8E}-\x{10D8F}\x{1CC00}-\x{1CCEF})"
-     R"(\x{1CD00}-\x{1CEB3}\x{1F6DC}\x{1F774}-\x{1F776}\x{1F77B}-\x{1F77F}\x{1F7D9}\x{1F8B2}-\x{1F8BB})"
-     R"(\x{1F8C0}-\x{1F8C1}\x{1FA75}-\x{1FA77}\x{1FA87}-\x{1FA89}\x{1FA8F}\x{1FAAD}-\x{1FAAF}\x{1FABB}-\x{1FABF})"
-     R"(\x{1FAC6}\x{1FACE}-\x{1FACF}\x{1FADA}-\x{1FADC}\x{1FADF}\x{1FAE8}-\x{1FAE9}\x{1FAF7}-\x{1FAF8})"
-     R"(\x{1FBCB}-\x{1FBEF})"},
-    {"Alphabetic",
-     R"(\x{897}\x{CF3}\x{10D69}\x{10EFC}\x{11241}\x{113B8}-\x{113C0}\x{113C2}\x{113C5}\x{113C7}-\x{113CA})"
-     R"(\x{113CC}-\x{113CD}\x{11F00}-\x{11F01}\x{11F03}\x{11F34}-\x{11F3A}\x{11F3E}-\x{11F40}\x{1611E}-\x{1612E})"
-     R"(\x{1E08F})"},
-};
-// clang-format on
-
-/// The additions of a property, for a class in a regular expression; none for properties that no tokenizer uses.
-std::string propertyAdditions(std::string_view property) {
-    std::string ranges;
-    for (const Additions& more : kAdditions) {
-        const bool isInGroup = property.size() == 1 && more.property.starts_with(property);
-        const bool isLetter = property == "Alphabetic" && more.property.starts_with('L');
-        if (more.property == property || isInGroup || isLetter) ranges += more.ranges;
-    }
-    return ranges;
+/// A number in digits. @return none if there are too few or too many, or other characters
+std::optional<char32_t> numberOf(std::string_view digits, int base) {
+    uint32_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return {};
+    return static_cast<char32_t>(value);
 }
 
+bool isOneOf(char32_t c, std::u32string_view list) { return list.find(c) != std::u32string_view::npos; }
+
+/// Whether one letter may stand for these two when case is ignored. Some pairs more are counted.
+bool foldTogether(char32_t a, char32_t b) {
+    const auto lower = [](char32_t c) { return c == 0x17F ? U's' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; };
+    const char32_t first = lower(a), second = lower(b);
+    const bool isArmenian = first >= 0x531 && first <= 0x587 && second >= 0x531 && second <= 0x587;
+    return (first == 's' && isOneOf(second, U"st")) || (first == 'f' && isOneOf(second, U"fil")) || first == 0x2BC ||
+           isArmenian || isOneOf(second, U"\u02BE\u0307\u0308\u030A\u030C\u0313\u0331\u0342\u0345\u0399\u03B9\u1FBE");
+}
+
+/// @source Oniguruma 6.9, doc/RE, ONIG_SYNTAX_ONIGURUMA
 class Translator {
 public:
     explicit Translator(std::string_view source) : source_(source) {}
 
     std::string run() {
-        while (at_ < source_.size()) {
-            const char c = source_[at_];
-            if (c == '\\') {
-                escape();
-            } else if (c == '[' && !inClass_) {
-                beginClass();
-            } else if (inClass_ && c == '[' && source_.substr(at_, 2) == "[:") {
-                const size_t end = source_.find(":]", at_);
-                copy(end == std::string_view::npos ? 1 : end + 2 - at_);
-            } else if (inClass_ && (c == '[' || source_.substr(at_, 2) == "&&")) {
-                throw Error(
-                    {.what = fmt::format("the regular expression {} combines character classes", printable(source_)),
-                     .hint = "use a tokenizer whose expressions have no class inside a class"});
-            } else {
-                if (c == ']') inClass_ = false;
-                copy(1);
-            }
-        }
+        groups_.emplace_back();
+        while (at_ < source_.size()) part();
+        if (groups_.size() > 1) refuse("has a group without an end");
+        closeOptions();
         return std::move(out_);
     }
 
 private:
-    void copy(size_t length) {
-        out_ += source_.substr(at_, length);
-        at_ += length;
+    struct Group {
+        size_t begin = 0; ///< in the result
+        int open = 0;     ///< groups that options opened in it
+        bool ignoresCase = false, skipsBlanks = false, spansLines = false;
+    };
+    static constexpr size_t kNone = std::string::npos;
+
+    [[noreturn]] void refuse(std::string_view what) const {
+        throw Error({.what = fmt::format("the regular expression {} {}", printable(source_), what),
+                     .hint = "use a tokenizer.json without this part of the expression, or enter token ids"});
     }
 
-    void beginClass() {
-        inClass_ = true;
-        copy(1);
-        if (source_.substr(at_, 1) == "^") copy(1);
-        if (source_.substr(at_, 1) == "]") { // a bracket in first place is an ordinary character
-            out_ += "\\]";
+    char at(size_t offset) const { return at_ + offset < source_.size() ? source_[at_ + offset] : '\0'; }
+    bool takes(std::string_view text) {
+        if (!source_.substr(at_).starts_with(text)) return false;
+        at_ += text.size();
+        return true;
+    }
+    /// The text up to a mark, and moves past both.
+    std::string_view upTo(std::string_view mark, std::string_view what) {
+        const size_t end = source_.find(mark, at_);
+        if (end == std::string_view::npos) refuse(fmt::format("has {} without an end", what));
+        const std::string_view text = source_.substr(at_, end - at_);
+        at_ = end + mark.size();
+        return text;
+    }
+
+    // ------------------------------------------------------------ parts
+
+    void part() {
+        const char c = at(0);
+        if (groups_.back().skipsBlanks && std::string_view(" \t\n\r\f").find(c) != std::string_view::npos) {
             ++at_;
+        } else if (groups_.back().skipsBlanks && c == '#') {
+            at_ = std::min(source_.find('\n', at_), source_.size());
+        } else if (c == '(') {
+            group();
+        } else if (c == ')') {
+            closeGroup();
+        } else if (c == '|') {
+            ++at_;
+            put("|");
+            atom_ = kNone;
+        } else if (c == '[') {
+            ++at_;
+            put(bracket().expression());
+        } else if (c == '.' || c == '^' || c == '$') {
+            put(std::string(1, c));
+            ++at_;
+        } else if (c == '\\') {
+            escape();
+        } else if (c == '*' || c == '+' || c == '?') {
+            ++at_;
+            repeat(std::string(1, c), false);
+        } else if (c != '{' || !interval()) {
+            literal(utf8::next(source_, at_));
         }
     }
 
-    /// The characters of a shorthand, placed inside the current class or as a class of its own.
-    void members(std::string_view content, bool isNegated) {
-        if (inClass_)
-            out_ += content;
-        else
-            out_ += fmt::format("[{}{}]", isNegated ? "^" : "", content);
+    /// Writes what a repetition may follow.
+    void put(std::string_view text) {
+        atom_ = out_.size();
+        isRepeated_ = false;
+        last_ = 0;
+        out_ += text;
     }
+
+    void literal(char32_t c) {
+        const bool isSharp = groups_.back().ignoresCase && (c == 0xDF || c == 0x1E9E);
+        if (isSharp && !(last_ != 0 && foldTogether(last_, U's'))) {
+            put(R"((?:\x{DF}|\x{1E9E}|ss))");
+            last_ = U's';
+            return;
+        }
+        if (groups_.back().ignoresCase && (foldsToSeveral(c) || (last_ != 0 && foldTogether(last_, c))))
+            refuse("ignores case where one letter stands for several, which is not supported");
+        const bool isPlain = (c < 0x80 && std::isalnum(static_cast<unsigned char>(c)) != 0) || c == ' ';
+        put(isPlain ? std::string(1, static_cast<char>(c)) : fmt::format("\\x{{{:X}}}", static_cast<uint32_t>(c)));
+        last_ = c;
+    }
+
+    // ------------------------------------------------------------ repetitions
+
+    /// @param isFixed whether {n} is written, which has no lazy form
+    void repeat(const std::string& times, bool isFixed) {
+        if (atom_ == kNone) refuse("repeats nothing");
+        if (isRepeated_) {
+            out_.insert(atom_, "(?:");
+            out_ += ')';
+        }
+        out_ += times;
+        isRepeated_ = true;
+        last_ = 0;
+        const bool isInterval = times.size() > 1;
+        if (at(0) == '?' && !isFixed) {
+            ++at_;
+            out_ += '?';
+        } else if (at(0) == '+' && !isInterval) {
+            ++at_;
+            out_ += '+';
+        }
+    }
+
+    /// {n}, {n,}, {,n} or {n,m}. @return whether there is one; else the brace is an ordinary character
+    bool interval() {
+        const size_t end = source_.find('}', at_);
+        if (end == std::string_view::npos) return false;
+        const std::string_view text = source_.substr(at_ + 1, end - at_ - 1);
+        const size_t comma = text.find(',');
+        const std::string_view low = text.substr(0, comma),
+                               high = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+        const auto isNumber = [](std::string_view digits) {
+            return std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c) != 0; });
+        };
+        if (!isNumber(low) || !isNumber(high) || (low.empty() && high.empty())) return false;
+        const auto least = low.empty() ? char32_t{0} : numberOf(low, 10), most = numberOf(high, 10);
+        if (!least || (most && *most < *least))
+            refuse(fmt::format("has a repetition {{{}}} that is not supported", text));
+        at_ = end + 1;
+        const bool isFixed = comma == std::string_view::npos;
+        repeat(isFixed ? fmt::format("{{{}}}", low) : fmt::format("{{{},{}}}", low.empty() ? "0" : low, high), isFixed);
+        return true;
+    }
+
+    // ------------------------------------------------------------ groups
+
+    void group() {
+        if (source_.substr(at_).starts_with("(*")) refuse("has a callout (*...), which is not supported");
+        Group group = groups_.back();
+        group.begin = out_.size();
+        group.open = 0;
+        if (takes("(?#")) {
+            upTo(")", "a comment");
+            return;
+        }
+        for (const char* begin : {"(?:", "(?=", "(?!", "(?>", "(?<=", "(?<!"})
+            if (takes(begin)) return openGroup(group, begin);
+        if (takes("(?<")) {
+            const std::string_view name = upTo(">", "the name of a group");
+            const bool isName =
+                !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+                std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+            if (!isName) refuse("has a group with a name that is not supported");
+            hasNames_ = true;
+            return openGroup(group, fmt::format("(?<{}>", name));
+        }
+        if (!takes("(?")) {
+            ++at_;
+            ++numbered_;
+            return openGroup(group, "(");
+        }
+        options(group);
+        const std::string begin = beginOf(group);
+        if (source_[at_++] == ':') return openGroup(group, begin);
+        // Options without a group last to the end of the group around them, across its alternatives.
+        put(begin);
+        atom_ = kNone;
+        group.begin = groups_.back().begin;
+        group.open = groups_.back().open + 1;
+        groups_.back() = group;
+    }
+
+    /// Reads options up to : or ).
+    void options(Group& group) {
+        bool isOn = true;
+        for (; at(0) != ':' && at(0) != ')'; ++at_) {
+            if (at(0) == '-')
+                isOn = false;
+            else if (at(0) == 'i')
+                group.ignoresCase = isOn;
+            else if (at(0) == 'x')
+                group.skipsBlanks = isOn;
+            else if (at(0) == 'm') // the dot matches the end of a line
+                group.spansLines = isOn;
+            else
+                refuse(fmt::format("has a group (?{}...), which is not supported", printable(source_.substr(at_, 1))));
+        }
+    }
+
+    static std::string beginOf(const Group& group) {
+        const std::string on = fmt::format("{}{}", group.ignoresCase ? "i" : "", group.spansLines ? "s" : ""),
+                          off = fmt::format("{}{}", group.ignoresCase ? "" : "i", group.spansLines ? "" : "s");
+        return fmt::format("(?{}{}{}:", on, off.empty() ? "" : "-", off);
+    }
+
+    void openGroup(const Group& group, std::string_view begin) {
+        if (groups_.size() > 200) refuse("has too many groups within one another");
+        put(begin);
+        atom_ = kNone;
+        groups_.push_back(group);
+    }
+
+    void closeOptions() { out_.append(static_cast<size_t>(groups_.back().open), ')'); }
+
+    void closeGroup() {
+        ++at_;
+        if (groups_.size() == 1) refuse("ends a group that it does not begin");
+        closeOptions();
+        out_ += ')';
+        atom_ = groups_.back().begin;
+        isRepeated_ = false;
+        last_ = 0;
+        groups_.pop_back();
+    }
+
+    // ------------------------------------------------------------ escapes
 
     void escape() {
-        const char letter = at_ + 1 < source_.size() ? source_[at_ + 1] : '\0';
-        const bool isNegated = std::isupper(static_cast<unsigned char>(letter)) != 0;
-        switch (letter) {
-        case 's':
-        case 'd':
-        case 'w':
-        case 'h':
-        case 'S':
-        case 'D':
-        case 'W':
-        case 'H':
-            shorthand(letter, isNegated);
-            break;
-        case 'p':
-        case 'P':
-            property(isNegated);
-            break;
-        case 'u':
-            out_ += fmt::format("\\x{{{}}}", source_.substr(std::min(at_ + 2, source_.size()), 4));
-            at_ = std::min(at_ + 6, source_.size());
-            break;
-        default:
-            copy(std::min<size_t>(2, source_.size() - at_));
-            break;
+        if (const auto set = shorthand()) {
+            // PCRE2's newer versions change case in properties.
+            const std::string text = set->expression();
+            return put(groups_.back().ignoresCase && set->hasLetters() ? fmt::format("(?-i:{})", text) : text);
         }
-    }
-
-    void shorthand(char letter, bool isNegated) {
-        if (inClass_ && isNegated) {
-            // A complement cannot be listed: use PCRE2's own, plus the one space that is not in Unicode's White_Space.
-            copy(2);
-            if (letter == 'S') out_ += "\\x{180E}";
-            return;
-        }
+        if (const auto character = codePoint(false)) return literal(*character);
+        const char letter = at(1);
         at_ += 2;
-        switch (std::tolower(static_cast<unsigned char>(letter))) {
-        case 's':
-            members(kWhitespace, isNegated);
-            break;
-        case 'w':
-            members(
-                fmt::format("{}{}{}{}", kWord, propertyAdditions("L"), propertyAdditions("M"), propertyAdditions("Nd")),
-                isNegated);
-            break;
-        case 'd':
-            members(fmt::format("\\p{{Nd}}{}", propertyAdditions("Nd")), isNegated);
-            break;
+        switch (letter) {
+        case 'A':
+        case 'z':
+        case 'Z':
+        case 'G':
+        case 'K':
+        case 'X':
+        case 'N':
+            return put(fmt::format("\\{}", letter));
+        case 'O':
+            return put("(?s:.)");
+        case 'R':
+            return put(R"((?>\r\n|[\n-\r\x{85}\x{2028}\x{2029}]))");
+        case 'b':
+        case 'B': {
+            const std::string word = CharacterSet::ofShorthand('w', false).expression();
+            return put(letter == 'b' ? fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word)
+                                     : fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", word));
+        }
+        case 'k':
+            return reference();
         default:
-            members(kHexadecimal, isNegated);
             break;
         }
+        if (letter >= '1' && letter <= '9') {
+            const bool isLonger = std::isdigit(static_cast<unsigned char>(at(0))) != 0;
+            if (hasNames_ || isLonger || letter - '0' > numbered_)
+                refuse(fmt::format("refers to a group by \\{}, which is not supported here", letter));
+            return put(fmt::format("\\g{{{}}}", letter));
+        }
+        refuse(fmt::format("has \\{}, which is not supported",
+                           printable(std::string_view(&letter, letter == '\0' ? 0 : 1))));
     }
 
-    void property(bool isNegated) {
-        const size_t end = source_.find('}', at_);
-        if (source_.substr(at_ + 2, 1) != "{" || end == std::string_view::npos) {
-            copy(std::min<size_t>(2, source_.size() - at_));
-            return;
+    /// \k<name>
+    void reference() {
+        const char begin = at(0);
+        if (begin != '<' && begin != '\'') refuse("has \\k without a name");
+        ++at_;
+        const std::string_view name = upTo(begin == '<' ? ">" : "'", "the name of a group");
+        const bool isPlain = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+            return std::isalnum(c) != 0 || c == '_';
+        });
+        if (!isPlain || std::isdigit(static_cast<unsigned char>(name.front())) != 0)
+            refuse(fmt::format("refers to a group by \\k<{}>, which is not supported", printable(name)));
+        put(fmt::format("\\k<{}>", name));
+    }
+
+    /// \s, \D, \p{L}, \P{^L}: moves past it. @return none if there is none
+    std::optional<CharacterSet> shorthand() {
+        const char letter = at(1), small = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+        const bool isNegated = letter != small;
+        if (small == 's' || small == 'd' || small == 'w' || small == 'h') {
+            at_ += 2;
+            const CharacterSet set = CharacterSet::ofShorthand(small, depth_ > 0);
+            return isNegated ? set.complement() : set;
         }
-        const std::string_view whole = source_.substr(at_, end + 1 - at_);
-        std::string_view name = whole.substr(3, whole.size() - 4);
-        bool isComplement = isNegated;
-        if (name.starts_with('^')) {
-            isComplement = !isComplement;
-            name.remove_prefix(1);
+        if (small != 'p' || at(2) != '{') return {};
+        at_ += 3;
+        std::string_view name = upTo("}", "a property");
+        const bool isComplement = isNegated != name.starts_with('^');
+        if (name.starts_with('^')) name.remove_prefix(1);
+        const auto set = CharacterSet::ofProperty(name, false);
+        if (!set) refuse(fmt::format("has the property {}, which is not supported", printable(name)));
+        return isComplement ? set->complement() : *set;
+    }
+
+    /// An escaped character: moves past it. @return none if the escape means something else
+    std::optional<char32_t> codePoint(bool isInClass) {
+        const char letter = at(1);
+        const auto simple = [&](char32_t c) {
+            at_ += 2;
+            return c;
+        };
+        switch (letter) {
+        case '\0':
+            if (at_ + 1 >= source_.size()) refuse("ends with \\");
+            return simple(0);
+        case 't':
+            return simple('\t');
+        case 'n':
+            return simple('\n');
+        case 'r':
+            return simple('\r');
+        case 'f':
+            return simple('\f');
+        case 'v':
+            return simple('\v');
+        case 'a':
+            return simple('\a');
+        case 'e':
+            return simple(0x1B);
+        case 'x':
+            return hexadecimal();
+        case 'u':
+            at_ += 2;
+            return checked(numberOf(source_.substr(std::min(at_, source_.size()), 4), 16), 4);
+        case 'o': {
+            if (at(2) != '{') return simple('o');
+            at_ += 3;
+            return checked(numberOf(upTo("}", "\\o{"), 8), 0);
         }
-        const std::string more = propertyAdditions(name);
-        if (more.empty() || (inClass_ && isComplement)) {
-            copy(whole.size());
-            return;
+        case 'c': {
+            const char control = at(2);
+            if (std::isalpha(static_cast<unsigned char>(control)) == 0) refuse("has \\c without a letter");
+            at_ += 3;
+            return static_cast<char32_t>(control & 0x1F);
         }
-        at_ += whole.size();
-        members(fmt::format("\\p{{{}}}{}", name, more), isComplement);
+        case 'b':
+            return isInClass ? std::optional(simple('\b')) : std::nullopt;
+        default:
+            break;
+        }
+        const bool isDigit = letter >= '0' && letter <= '9';
+        if (letter == '0' || (isInClass && isDigit && letter < '8')) {
+            size_t length = 1;
+            while (length < 3 && at(1 + length) >= '0' && at(1 + length) <= '7') ++length;
+            const auto value = numberOf(source_.substr(at_ + 1, length), 8);
+            at_ += 1 + length;
+            if (value && *value >= 0x80) refuse("writes a byte that is no character");
+            return checked(value, 0);
+        }
+        const bool isSpecial = !isInClass && std::string_view("AzZGKXNORbBkgyY").find(letter) != std::string_view::npos;
+        const bool isOther = std::string_view("CM").find(letter) != std::string_view::npos;
+        if (isSpecial || isOther || isDigit) {
+            if (isInClass) refuse(fmt::format("has \\{} in brackets, which is not supported", letter));
+            return {};
+        }
+        ++at_; // any other character is itself
+        return utf8::next(source_, at_);
+    }
+
+    /// \x{E9} or \x41, and the bytes of one character as \xC3\xA9.
+    char32_t hexadecimal() {
+        at_ += 2;
+        if (takes("{")) return checked(numberOf(upTo("}", "\\x{"), 16), 0);
+        std::string bytes;
+        const auto byte = [&] {
+            size_t length = 0;
+            while (length < 2 && std::isxdigit(static_cast<unsigned char>(at(length))) != 0) ++length;
+            const auto value = numberOf(source_.substr(std::min(at_, source_.size()), length), 16);
+            if (!value) refuse("has \\x without digits");
+            at_ += length;
+            bytes += static_cast<char>(*value);
+        };
+        byte();
+        const auto first = static_cast<unsigned char>(bytes.front());
+        for (int more = first < 0xC0 ? 0 : first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3; more > 0; --more) {
+            if (!takes("\\x")) refuse("writes bytes that are no character");
+            byte();
+        }
+        if (utf8::firstInvalid(bytes)) refuse("writes bytes that are no character");
+        size_t begin = 0;
+        return utf8::next(bytes, begin);
+    }
+
+    /// @param digits that the escape takes; 0: they were taken
+    char32_t checked(std::optional<char32_t> character, size_t digits) {
+        if (!character || *character > 0x10FFFF || (*character >= 0xD800 && *character < 0xE000) ||
+            at_ + digits > source_.size())
+            refuse("names a character that does not exist");
+        at_ += digits;
+        return *character;
+    }
+
+    // ------------------------------------------------------------ brackets
+
+    /// The set in brackets, whose first one was read. Sets may lie in one another, and && intersects them.
+    CharacterSet bracket() {
+        if (++depth_ > 50) refuse("has too many brackets within one another");
+        const bool isNegated = takes("^");
+        CharacterSet set;
+        std::optional<CharacterSet> before;
+        std::optional<char32_t> first; // may begin a range
+        const auto flush = [&] {
+            if (first) set.add(*first, *first);
+            first.reset();
+        };
+        const auto character = [&]() -> std::optional<char32_t> {
+            if (at(0) == '\\') return codePoint(true);
+            return utf8::next(source_, at_);
+        };
+        bool isBegin = true;
+        for (;; isBegin = false) {
+            if (at_ >= source_.size()) refuse("has brackets without an end");
+            if (at(0) == ']' && !isBegin) break;
+            if (at(0) == '[') {
+                flush();
+                set.add(inner());
+            } else if (takes("&&")) {
+                flush();
+                before = before ? before->both(set) : set;
+                set = {};
+            } else if (const auto known = at(0) == '\\' ? shorthand() : std::nullopt) {
+                flush();
+                set.add(*known);
+                if (at(0) == '-' && at(1) != ']') refuse("has a range in brackets that begins with a set");
+            } else if (first && at(0) == '-' && at(1) != ']' && at(1) != '[' && source_.substr(at_ + 1, 2) != "&&") {
+                ++at_;
+                if (at(0) == '\\' && shorthand()) refuse("has a range in brackets that ends with a set");
+                const char32_t last = character().value();
+                if (last < *first) refuse("has an empty range in brackets");
+                set.add(*first, last);
+                first.reset();
+            } else {
+                flush();
+                first = character();
+            }
+        }
+        flush();
+        ++at_;
+        --depth_;
+        if (before) set = before->both(set);
+        // Where case is ignored, letters such as \u00DF bring pairs of letters into the set.
+        if (groups_.back().ignoresCase && (set.hasOneCase() || (set.hasLetters() && !isNegated)))
+            refuse("ignores case for letters of a property, which is not supported");
+        return isNegated ? set.complement() : set;
+    }
+
+    /// [:alpha:] or brackets within brackets.
+    CharacterSet inner() {
+        const size_t end = source_.find(":]", at_);
+        if (source_.substr(at_).starts_with("[:") && end != std::string_view::npos) {
+            std::string_view name = source_.substr(at_ + 2, end - at_ - 2);
+            const bool isComplement = name.starts_with('^');
+            if (isComplement) name.remove_prefix(1);
+            if (const auto set = CharacterSet::ofProperty(name, true)) {
+                at_ = end + 2;
+                return isComplement ? set->complement() : *set;
+            }
+            refuse(fmt::format("has the set [:{}:], which is not supported", printable(name)));
+        }
+        ++at_;
+        return bracket();
     }
 
     std::string_view source_;
-    size_t at_ = 0;
-    bool inClass_ = false;
+    size_t at_ = 0, atom_ = kNone; ///< the second: where the last part that may be repeated begins in the result
+    bool isRepeated_ = false, hasNames_ = false;
+    char32_t last_ = 0; ///< the last part if it is one character
+    int numbered_ = 0, depth_ = 0;
+    std::vector<Group> groups_;
     std::string out_;
 };
 

@@ -42,7 +42,7 @@ private:
 inline constexpr std::string_view kRustWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
 
 /// Translates an expression to PCRE2's syntax, with the character classes of the Unicode version that Hugging Face's
-/// library uses. @throws Error if it combines character classes
+/// library uses. @throws Error naming the expression and the part that has no equal in PCRE2
 std::string translateFromOniguruma(std::string_view expression);
 
 } // namespace attn

@@ -52,7 +52,7 @@ constexpr std::array kClasses{Entry{"PreTrainedTokenizer", Kind::None},
                               Entry{"AlbertTokenizer", Kind::Albert}};
 
 /// The class that transformers uses for each model_type.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kModelTypes{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kModelTypes{
     {{"bert", "BertTokenizer"},
      {"distilbert", "DistilBertTokenizer"},
      {"electra", "ElectraTokenizer"},
@@ -75,6 +75,17 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kModelTy
      {"gemma", "GemmaTokenizer"},
      {"gemma2", "GemmaTokenizer"},
      {"qwen2", "Qwen2Tokenizer"},
+     {"qwen2_moe", "Qwen2Tokenizer"},
+     {"qwen3", "Qwen2Tokenizer"},
+     {"gptj", "GPT2Tokenizer"},
+     {"gpt_bigcode", "GPT2Tokenizer"},
+     {"codegen", "CodeGenTokenizer"},
+     {"bloom", "BloomTokenizer"},
+     {"mpt", "GPTNeoXTokenizer"},
+     {"stablelm", "GPTNeoXTokenizer"},
+     {"longformer", "LongformerTokenizer"},
+     {"led", "LEDTokenizer"},
+     {"deberta", "DebertaTokenizer"},
      {"marian", "MarianTokenizer"}}};
 
 std::string classOf(std::string_view modelType) {
@@ -123,10 +134,11 @@ int idFrom(const std::string& text, const JsonNode& node) {
 
 TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
     : configFile_((folder / "tokenizer_config.json").string()) {
-    if (auto read = readIfThere(folder / "tokenizer_config.json", warnings_)) {
-        config_ = std::move(*read);
-        hasConfig_ = true;
-    }
+    auto small = readIfThere(folder / "tokenizer_config.json", warnings_);
+    // This program's own models follow their tokenizer.json, whatever family they have.
+    std::error_code error;
+    const bool isOwn = !small && std::filesystem::exists(folder / "recipe.json", error);
+    if (small) config_ = std::move(*small);
     std::vector<std::string> ofModel; // ignored here: opening the model reports these warnings
     const auto model = readIfThere(folder / "config.json", ofModel);
     const std::string modelFile = (folder / "config.json").string();
@@ -138,8 +150,7 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
         if (className_.empty()) className_ = read.text("tokenizer_class", "");
     }
     if (className_.ends_with("Fast")) className_.resize(className_.size() - 4);
-    isClassNamed_ = !className_.empty();
-    if (!isClassNamed_) className_ = classOf(modelType_);
+    if (className_.empty() && !isOwn) className_ = classOf(modelType_);
 
     readNamed(config);
     std::map<int, Token> added;
@@ -189,7 +200,6 @@ void TokenizerFiles::readNamed(const JsonNode& from) {
 }
 
 Kind TokenizerFiles::kind(bool hasTokenizerJson) const {
-    if (hasTokenizerJson && !hasConfig_ && !isClassNamed_) return Kind::None; // tokenizer.json decides everything
     const Kind kind = kindOf(className_);
     return kind == Kind::None && !hasTokenizerJson ? kindOf(classOf(modelType_)) : kind;
 }

@@ -39,12 +39,12 @@ public:
     /// @throws Error naming a file that cannot be read and its field
     explicit TokenizerFiles(const std::filesystem::path& folder);
 
-    bool hasConfig() const { return hasConfig_; } ///< whether there is a tokenizer_config.json
     const std::string& configFile() const { return configFile_; }
     JsonNode config() const { return {config_, configFile_}; }
     /// The class of the tokenizer without "Fast": "LlamaTokenizer". Without one in a file, that of the model_type.
     const std::string& className() const { return className_; }
-    /// The kind of the tokenizer class. Without tokenizer.json and without a class, model_type decides.
+    /// The kind of the tokenizer class. A missing tokenizer_config.json acts as an empty one, as in transformers.
+    /// Without tokenizer.json and without a class, model_type decides.
     Kind kind(bool hasTokenizerJson) const;
     const std::string& modelType() const { return modelType_; } ///< of config.json; empty: none
 
@@ -66,7 +66,6 @@ private:
     nlohmann::json config_ = nlohmann::json::object();
     std::vector<std::string> warnings_;
     std::string configFile_, className_, modelType_;
-    bool hasConfig_ = false, isClassNamed_ = false;
     std::map<std::string, AddedTokens::Token> named_;
     std::vector<AddedTokens::Token> added_, special_, others_; ///< the last: special ones without a field
 };

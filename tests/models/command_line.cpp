@@ -29,6 +29,13 @@ TEST_CASE("generate: the folder's rules hold, and options that change nothing ar
     CHECK(tokensOf("{\"forced_eos_token_id\": 7}", "--greedy").back() == 7);
     CHECK(tokensOf("{\"do_sample\": false}", "") == plain);              // as the folder chooses
     CHECK(tokensOf("{\"do_sample\": true, \"top_k\": 1}", "") == plain); // the one most probable token
+    for (const char* silent :
+         {"{}", "{\"transformers_version\": \"4.40\"}", "{\"temperature\": 5}"}) // do_sample is false
+        CHECK(tokensOf(silent, "") == plain);
+    writeFile(folder / "generation_config.json", "{\"max_length\": 3}");
+    checkProgram("generate '" + folder.path().string() + "' --tokens 1,5,9", 0,
+                 {"generation_config.json ends a text at 3 tokens (max_length), and the prompt has 3",
+                  "--max-tokens sets another length"});
     writeFile(folder / "generation_config.json", "{\"do_sample\": true, \"num_beams\": 4}");
     checkProgram("generate " + model, 0, {"this program does not draw tokens in a beam search"});
     fs::remove(folder / "generation_config.json");

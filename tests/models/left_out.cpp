@@ -95,6 +95,21 @@ TEST_CASE("left out: a bias that is stored twice must be the same vector", "[mod
     }
 }
 
+TEST_CASE("left out: of a tensor with and without the prefix, the one with it is read and the other is named",
+          "[models]") {
+    ModelFolder folder("gpt2");
+    const std::string bare = "h.0.ln_1.weight";
+    std::vector<float> values;
+    for (const double value : stored(WeightSource(folder.path()), bare))
+        values.push_back(static_cast<float>(value) + 1);
+    addTensor(folder, "transformer." + bare, {std::ssize(values)}, values);
+    const auto source = openModelSource(folder.path().string());
+    std::vector<float> read(values.size());
+    source->read("blocks.0.ln1.w", Shape({std::ssize(values)}), [&](const auto& fill) { fill(0, read); });
+    CHECK(read == values);
+    CHECK_THAT(said(folder), CONTAINS("the files hold a tensor that this program does not use: \"" + bare));
+}
+
 TEST_CASE("left out: Marian's stored positions are sinusoids, or they are named", "[models]") {
     const ModelFolder folder("marian");
     const int64_t width = openModelSource(folder.path().string())->config().modelWidth, half = width / 2;

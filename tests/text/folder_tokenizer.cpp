@@ -117,6 +117,55 @@ TEST_CASE("folder tokenizers: BERT's classes write case, accents and ideographs 
     CHECK(Files({{"tokenizer.json", bert(false)}}).ids(text) == Ids{1, 3, 2}); // without the small file
 }
 
+TEST_CASE("folder tokenizers: without tokenizer_config.json the class of the model_type decides, as with an empty one",
+          "[text]") {
+    const auto ids = [](const json& tokenizer, const char* type, const std::string& text) {
+        const Files absent({{"config.json", {{"model_type", type}}}, {"tokenizer.json", tokenizer}});
+        const Ids found = absent.ids(text);
+        absent.write("tokenizer_config.json", json::object());
+        CHECK(absent.ids(text) == found);
+        return found;
+    };
+    CHECK(ids(bert(false), "bert", "Caf\u00e9") == Ids{1, 5, 2}); // the class lowercases
+    CHECK(ids(letters(), "llama", "ab") == Ids{0, 5});            // and puts <s> before a text
+    json spaced = letters();
+    spaced["pre_tokenizer"]["add_prefix_space"] = true;
+    CHECK(ids(spaced, "gpt2", "ab") == Ids{5});
+    CHECK(ids(spaced, "llama", "ab") == Ids{0, 4, 5}); // which leaves the blank to tokenizer.json
+    CHECK(ids(spaced, "no such type", "ab") == Ids{4, 5});
+    CHECK(Files({{"tokenizer.json", spaced}}).ids("ab") == Ids{4, 5});
+    // A model that this program trained follows its tokenizer.json.
+    CHECK(
+        Files({{"config.json", {{"model_type", "gpt2"}}}, {"tokenizer.json", spaced}, {"recipe.json", json::object()}})
+            .ids("ab") == Ids{4, 5});
+}
+
+TEST_CASE("folder tokenizers: a class says whether a blank begins a text, and GPT-NeoX's puts nothing around it",
+          "[text]") {
+    json spaced = letters();
+    spaced["pre_tokenizer"]["add_prefix_space"] = true;
+    spaced["post_processor"] = {
+        {"type", "TemplateProcessing"},
+        {"single",
+         {{{"SpecialToken", {{"id", "<s>"}, {"type_id", 0}}}}, {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+        {"pair", {{{"Sequence", {{"id", "A"}, {"type_id", 0}}}}, {{"Sequence", {{"id", "B"}, {"type_id", 1}}}}}},
+        {"special_tokens", {{"<s>", {{"id", "<s>"}, {"ids", {0}}, {"tokens", {"<s>"}}}}}}};
+    const auto ids = [&](const char* name, const json& more = json::object()) {
+        return Files({{"tokenizer.json", spaced}, {"tokenizer_config.json", config(name, more)}}).ids("ab");
+    };
+    CHECK(ids("GPTNeoXTokenizer") == Ids{5});
+    CHECK(ids("GPTNeoXTokenizerFast", {{"add_prefix_space", true}}) == Ids{4, 5});
+    CHECK(ids("GPTNeoXTokenizer", {{"add_bos_token", true}, {"bos_token", "<s>"}}) == Ids{0, 5});
+    for (const char* name :
+         {"PreTrainedTokenizerFast", "CodeGenTokenizer", "BloomTokenizerFast", "DebertaTokenizerFast", "GPT2Tokenizer",
+          "RobertaTokenizer", "BartTokenizer", "LEDTokenizer", "LongformerTokenizer"}) {
+        CAPTURE(name);
+        CHECK(ids(name) == Ids{0, 5});
+        CHECK(ids(name, {{"add_prefix_space", true}}) == Ids{0, 4, 5});
+    }
+    CHECK(ids("BlenderbotTokenizer") == Ids{0, 4, 5});
+}
+
 TEST_CASE("folder tokenizers: added and named tokens come from the files in transformers' order", "[text]") {
     const auto added = [](const json& small) { return std::pair<std::string, json>("tokenizer_config.json", small); };
     const std::pair<std::string, json> letter("tokenizer.json", letters());

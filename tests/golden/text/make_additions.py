@@ -1,4 +1,4 @@
-"""Prints kAdditions of engine/text/oniguruma.cpp: python3 make_additions.py classes.json
+"""Prints kAdditions of engine/text/oniguruma_sets.cpp: python3 make_additions.py classes.json
 
 classes.json is from make_classes.mjs. Needs Python 3.11, whose unicodedata is Unicode 14.
 """
