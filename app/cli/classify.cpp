@@ -48,14 +48,12 @@ int classifyText(const ClassifyOptions& options) {
     const TextClasses classes = *model->classes();
     requireFinite(classes.logits, "logits", model->info().name);
     const bool isSpan = classes.readout == TextReadout::Span, isOne = readsOneRow(classes.readout);
-    const auto passage = std::ranges::find(input.types, 1) - input.types.begin();
-    const auto from = passage < std::ssize(input.types) ? static_cast<int>(passage) : 0;
     const auto textOf = [&](const ClassAnswer& answer) {
         const std::vector<int> ids(input.tokens.begin() + answer.begin, input.tokens.begin() + answer.end);
         return model->tokenizer() ? model->tokenizer()->decode(ids, false) : fmt::format("{}", fmt::join(ids, " "));
     };
     nlohmann::json rows = nlohmann::json::array();
-    std::vector<ClassAnswer> answers = classAnswers(classes, from, options.top);
+    std::vector<ClassAnswer> answers = classAnswers(classes, options.top);
     if (isOne) answers.resize(std::min(answers.size(), static_cast<size_t>(options.top)));
     for (const ClassAnswer& answer : answers) {
         const int token = input.tokens[static_cast<size_t>(answer.begin)];
@@ -135,7 +133,10 @@ void addClassify(Command& command) {
     command.about(
         "Prints the most probable classes with their probabilities: of a picture (ViT, DeiT, DINOv2 and Swin, "
         "in the layouts of Hugging Face and timm), of a text or of a pair of texts, of each token, or the "
-        "most probable answers in a passage (--prompt is the question, --second the passage). As in transformers, "
+        "most probable answers in a passage (--prompt is the question, --second the passage). As in transformers' "
+        "question answering, an answer lies in the passage without the tokens around it, and the probabilities of its "
+        "beginning and its end are shared with [CLS], which means that there is no answer; it may have any length. As "
+        "in transformers, "
         "problem_type in config.json decides what a probability is: softmax (one class of several; they sum to 1), "
         "sigmoid (multi_label_classification, or a single label: each label is there or not), or none (regression: the "
         "number itself, in the place of the probability).");

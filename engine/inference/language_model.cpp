@@ -210,8 +210,11 @@ void LanguageModel::requireSource(const Input& input) const {
 std::optional<TextClasses> LanguageModel::classes() const {
     const ReadoutSpec& readout = config().classReadout();
     if (readout.labels.empty() || tokens_.empty()) return {};
-    return TextClasses{
-        .readout = readout.kind, .activation = readout.activation, .labels = readout.labels, .logits = classLogits_};
+    return TextClasses{.readout = readout.kind,
+                       .activation = readout.activation,
+                       .labels = readout.labels,
+                       .logits = classLogits_,
+                       .passage = passageOf(tokens_, sides_.types(), tokenizer())};
 }
 
 std::vector<float> LanguageModel::predict(const Input& input, const Cancelled& isCancelled) {

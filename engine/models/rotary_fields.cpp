@@ -1,5 +1,6 @@
 #include "engine/models/rotary_fields.h"
 
+#include "engine/attention/position/rotary.h"
 #include "engine/io/json_file.h"
 #include "engine/models/config_reader.h"
 
@@ -89,9 +90,8 @@ std::vector<double> rotaryValues(const ConfigReader& read, const RotaryFields& f
         ofFraction.fail(fractionField, fmt::format("is {}, which is not above 0 and at most 1", fraction));
     if (fraction != 1 && !fields.mayRotatePart)
         ofFraction.fail(fractionField, fmt::format("is {}, but this family rotates all features", fraction));
-    if (const auto rotated = static_cast<int64_t>(static_cast<double>(headWidth) * fraction) / 2 * 2; rotated < 2)
-        ofFraction.fail(fractionField,
-                        fmt::format("is {}, which rotates {} of {} features", fraction, rotated, headWidth));
+    if (rotatedFeatures(fraction, headWidth) < 1)
+        ofFraction.fail(fractionField, fmt::format("is {}, which rotates none of {} features", fraction, headWidth));
 
     const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
     if (type != "default" && type != "linear" && type != "llama3")

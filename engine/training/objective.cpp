@@ -17,6 +17,7 @@ std::string Said::nameOfBest(std::string_view loss) { return fmt::format("best.{
 std::span<const float> Said::losses(std::string_view loss) const { return executor_->result(nameOfLosses(loss)); }
 
 int32_t Said::best(std::string_view loss, int64_t row) const {
+    if (const auto found = chosen_.find(loss); found != chosen_.end()) return found->second[static_cast<size_t>(row)];
     return executor_->resultIntegers(nameOfBest(loss))[static_cast<size_t>(row) * 4]; // rows of one, padded to four
 }
 

@@ -46,8 +46,12 @@ public:
     explicit Said(const GpuExecutor& executor) : executor_(&executor) {}
     /// The losses of each row of a loss's logits.
     std::span<const float> losses(std::string_view loss) const;
-    /// The most probable choice in a row of logits, of a loss that has choices.
+    /// The most probable choice in a row of logits, of a loss that has choices, unless choose() has set it.
     int32_t best(std::string_view loss, int64_t row) const;
+    /// Sets the choices that best() gives of a loss, one for each row of its logits.
+    void choose(std::string_view loss, std::vector<int32_t> choices) {
+        chosen_.insert_or_assign(std::string(loss), std::move(choices));
+    }
     /// A further result: see Objective::views().
     std::span<const float> view(const std::string& name) const { return executor_->result(name); }
 
@@ -56,6 +60,7 @@ public:
 
 private:
     const GpuExecutor* executor_;
+    std::map<std::string, std::vector<int32_t>, std::less<>> chosen_;
 };
 
 /// A model and a task to train it on, as a graph that computes the logits of named losses. The trainer adds losses,
@@ -90,6 +95,8 @@ public:
     virtual std::optional<int> rowsTogether(const Recipe&) const { return std::nullopt; }
     /// Further results of an evaluation, by name.
     virtual std::map<std::string, Tensor> views(const Forward&) const { return {}; }
+    /// Makes the choices that depend on each other, such as the first and the last token of an answer.
+    virtual void choose(Said&, const Batch&) const {}
     /// Adds what losses do not say to an evaluation. @param row of the batch  @param index of its example
     /// @param isRight whether all targets of the row were the most probable choices
     virtual void addTo(Evaluation&, Split, const Batch&, const Said&, int64_t /*row*/, uint64_t /*index*/,

@@ -2,6 +2,7 @@
 
 #include "engine/attention/position/dependency_tree.h"
 #include "engine/core/error.h"
+#include "engine/inference/text_classes.h"
 #include "engine/models/family.h"
 #include "engine/models/folder_writer.h"
 #include "engine/models/model_source.h"
@@ -22,6 +23,7 @@
 namespace attn {
 namespace {
 
+constexpr const char* kSpanLogits = "span_logits";
 constexpr double kSegmentShare = 0.2; ///< of hidden segments in the loss; hidden tokens have the rest
 
 /// Writes the tokens and positions of a stream's rows. Keys of padding have a position that no query reaches.
@@ -276,6 +278,30 @@ std::optional<int> SequenceObjective::rowsTogether(const Recipe& recipe) const {
 }
 
 /// Counts an example of a file with several tasks, unless it was too long.
+std::map<std::string, Tensor> SequenceObjective::views(const Forward& forward) const {
+    if (task_.readout != TextReadout::Span) return {};
+    return {{kSpanLogits, forward.losses.front().prediction}}; // [2 rows, columns]
+}
+
+void SequenceObjective::choose(Said& said, const Batch& batch) const {
+    if (task_.readout != TextReadout::Span) return;
+    const std::span<const float> logits = said.view(kSpanLogits);
+    const size_t stride = logits.size() / (2 * static_cast<size_t>(batch.rows)),
+                 width = static_cast<size_t>(batch.width(Batch::kInputs));
+    std::vector<int32_t> choices;
+    for (size_t row = 0; row < static_cast<size_t>(batch.rows); ++row) {
+        std::span<const int32_t> tokens = std::span(batch[Batch::kInputs]).subspan(row * width, width), types;
+        if (!batch[Batch::kTypes].empty()) types = std::span(batch[Batch::kTypes]).subspan(row * width, width);
+        tokens = tokens.first(static_cast<size_t>(std::ranges::find(tokens, Batch::kIgnored) - tokens.begin()));
+        const auto best = answerSpans(logits.subspan(2 * row * stride, tokens.size()),
+                                      logits.subspan((2 * row + 1) * stride, tokens.size()),
+                                      passageOf(tokens, types, &instance_->tokenizer()), 1);
+        choices.push_back(best.empty() ? Batch::kIgnored : best.front().begin);
+        choices.push_back(best.empty() ? Batch::kIgnored : best.front().end - 1);
+    }
+    said.choose(Batch::kTargets, std::move(choices));
+}
+
 void SequenceObjective::addTo(Evaluation& evaluation, Split split, const Batch&, const Said&, int64_t, uint64_t index,
                               bool isRight) const {
     if (!task_.hasSubtasks) return;

@@ -29,6 +29,9 @@ public:
     Batch questions(Split split, uint64_t first, int rows) const override;
     std::optional<uint64_t> rowCount(Split split) const override { return instance_->rowCount(split); }
     std::optional<int> rowsTogether(const Recipe& recipe) const override;
+    /// The logits of answer spans.
+    std::map<std::string, Tensor> views(const Forward& forward) const override;
+    void choose(Said& said, const Batch& batch) const override;
     void addTo(Evaluation& evaluation, Split split, const Batch& batch, const Said& said, int64_t row, uint64_t index,
                bool isRight) const override;
     void fill(GpuExecutor& executor, const Batch& batch) const override;

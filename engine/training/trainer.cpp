@@ -261,7 +261,9 @@ Said Trainer::say(const Batch& batch, bool continues) {
         if (!continues) store_->zero(kEvaluated + name);
     fill(executor, batch, {}, evaluationGates_);
     executor.run({});
-    return Said(executor);
+    Said said(executor);
+    objective_->choose(said, batch);
+    return said;
 }
 
 LanguageModel& Trainer::writer() {

@@ -5,6 +5,7 @@
 #include "engine/ops/gradient.h"
 #include "engine/runtime/cpu_executor.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 using namespace attn;
@@ -44,6 +45,26 @@ template <class Check> void forEveryPart(Check&& check) {
 }
 
 } // namespace
+
+TEST_CASE("parts: rope turns an odd share of the features as transformers does", "[attention]") {
+    struct Case {
+        double fraction;
+        int64_t width, features; ///< int(width * fraction)
+    };
+    // The frequencies are base^(-2 m / features), for every 2 m below the features.
+    for (const Case& each : {Case{0.4, 8, 3}, {0.7, 8, 5}, {0.2, 8, 1}, {0.5, 8, 4}, {1, 8, 8}, {0.3, 10, 3}}) {
+        CAPTURE(each.fraction, each.width);
+        const AttentionSpec spec = AttentionSpec::parse(fmt::format("position=rope(fraction={})", each.fraction));
+        const Rotation rotation = spec.part(Slot::Position).position.rotation(spec.values(Slot::Position), each.width);
+        size_t count = 0;
+        for (int64_t feature = 0; feature < each.features; feature += 2, ++count) {
+            REQUIRE(count < rotation.frequencies.size());
+            CHECK(rotation.frequencies[count] ==
+                  Approx(1 / std::pow(10000, static_cast<double>(feature) / static_cast<double>(each.features))));
+        }
+        CHECK(count == rotation.frequencies.size());
+    }
+}
 
 TEST_CASE("every part says what it is, and where it comes from", "[attention]") {
     std::set<std::pair<Slot, std::string_view>> seen;

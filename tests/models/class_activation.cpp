@@ -38,7 +38,7 @@ TEST_CASE("class activation: problem_type and the number of labels decide", "[mo
 TEST_CASE("class activation: classes of a text are sorted, and each has the number that it says", "[models]") {
     const std::vector<float> logits{-2, 3, 0.5f};
     const auto said = [&](ClassActivation activation) {
-        return classAnswers({.activation = activation, .labels = {"a", "b", "c"}, .logits = logits}, 0, 3);
+        return classAnswers({.activation = activation, .labels = {"a", "b", "c"}, .logits = logits}, 3);
     };
     const auto sigmoids = said(ClassActivation::Sigmoid), numbers = said(ClassActivation::None);
     CHECK(sigmoids.front().label == 1);
@@ -51,6 +51,39 @@ TEST_CASE("class activation: classes of a text are sorted, and each has the numb
     for (const ClassAnswer& each : said(ClassActivation::Softmax)) sum += static_cast<double>(each.probability);
     CHECK(sum == Approx(1));
     CHECK(saidOf(std::vector<float>{1000, -1000}, ClassActivation::Sigmoid) == std::vector<float>{1, 0});
+}
+
+TEST_CASE("class activation: an answer lies in the passage, and the rest of its probability belongs to CLS",
+          "[models]") {
+    // [CLS] 2 questions [SEP] 3 passages [SEP]; the separators have the largest logits.
+    const std::vector<int> tokens{2, 5, 6, 3, 9, 12, 7, 3}, types{0, 0, 0, 0, 1, 1, 1, 1};
+    const Passage passage = passageOf(tokens, types, nullptr);
+    CHECK(passage == Passage{4, 7});
+    CHECK(passageOf(tokens, std::vector<int>{0, 0, 0, 0, 1, 1}, nullptr) == Passage{4, 6}); // the others have type 0
+    CHECK(passageOf(tokens, {}, nullptr) == Passage{0, 8});
+    std::vector<float> logits;
+    const std::vector<double> first{1, 4, 0, 6, 0.5, 2, -1, 7}, last{0.25, 5, 1, 6, -2, 1, 1.5, 8};
+    for (size_t row = 0; row < tokens.size(); ++row)
+        for (const auto* each : {&first, &last}) logits.push_back(static_cast<float>((*each)[row]));
+    const auto shareOf = [](const std::vector<double>& of, size_t at) {
+        double sum = 0;
+        for (const size_t row : {0, 4, 5, 6}) sum += std::exp(of[row]);
+        return std::exp(of[at]) / sum;
+    };
+    const auto said = classAnswers(
+        {.readout = TextReadout::Span, .labels = {"first", "last"}, .logits = logits, .passage = passage}, 100);
+    REQUIRE(said.size() == 6);
+    for (size_t i = 0; i < said.size(); ++i) {
+        const auto begin = static_cast<size_t>(said[i].begin), end = static_cast<size_t>(said[i].end) - 1;
+        CAPTURE(begin, end);
+        CHECK(begin >= 4);
+        CHECK(begin <= end);
+        CHECK(end <= 6);
+        CHECK(static_cast<double>(said[i].probability) == Approx(shareOf(first, begin) * shareOf(last, end)));
+        if (i > 0) CHECK(said[i].probability <= said[i - 1].probability);
+    }
+    CHECK(said.front().begin == 5);
+    CHECK(said.front().end == 7);
 }
 
 TEST_CASE("attention-cli classify: a picture with several labels, one label, or numbers",

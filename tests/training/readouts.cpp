@@ -287,10 +287,21 @@ TEST_CASE("readouts: each learns, and its folder opens with the same readout and
     CHECK(model.feed(answers.front().example.prompt));
     CHECK(model.logits().empty()); // it predicts no tokens
     CHECK_FALSE(model.capture(answers.front().example.prompt, "blocks.0.attn.hook_pattern").empty());
+    for (size_t i = 0; i < std::min<size_t>(answers.size(), 8) && isSpan; ++i) {
+        const std::vector<int> tokens(answers[i].example.prompt.begin(), answers[i].example.prompt.end());
+        const Batch row = trainer.objective().questions(Split::Validation, i, 1);
+        const std::vector<int> types(row["types"].begin(), row["types"].begin() + std::ssize(tokens));
+        model.predict(TextInput{.tokens = tokens, .types = types});
+        const Passage passage = model.classes()->passage;
+        CHECK(types[static_cast<size_t>(passage.begin)] == 1);
+        CHECK(passage.end == static_cast<int>(tokens.size()) - 1); // without [SEP]
+        const ClassAnswer said = classAnswers(*model.classes(), 1).front();
+        CHECK(answers[i].given == std::vector<int32_t>{said.begin, said.end - 1});
+    }
     // What it says of a text is what training measured.
     for (size_t i = 0; i < std::min<size_t>(answers.size(), 8) && !isPair && !isSpan; ++i) {
         model.predict(answers[i].example.prompt);
-        const auto said = classAnswers(*model.classes(), 0, 1);
+        const auto said = classAnswers(*model.classes(), 1);
         const auto& given = answers[i].given;
         if (readsOneRow(trainer.task().readout))
             CHECK(said.front().label == given.front());
@@ -397,7 +408,7 @@ TEST_CASE("readouts: BERT's pretraining learns hidden tokens and the next senten
         const std::vector<int> types(row["types"].begin(), row["types"].begin() + std::ssize(tokens));
         const std::vector<float> logits = model.predict(TextInput{.tokens = tokens, .types = types});
         REQUIRE_FALSE(logits.empty());
-        CHECK(classAnswers(*model.classes(), 0, 1).front().label == answers[i].given.front());
+        CHECK(classAnswers(*model.classes(), 1).front().label == answers[i].given.front());
         const size_t place = model.predictedRow(model.input()); // of a mask, if there is one
         if (row["targets"][place] == Batch::kIgnored) continue;
         const auto earlier =
@@ -494,7 +505,7 @@ TEST_CASE("dependencies: a written model reads the tree that comes with a text",
     const auto saysOf = [&](const Example& example, const std::vector<int>& parents) {
         model.predict(TextInput{.tokens = example.prompt, .parents = parents});
         std::vector<int32_t> labels;
-        for (const ClassAnswer& answer : classAnswers(*model.classes(), 0, 1)) labels.push_back(answer.label);
+        for (const ClassAnswer& answer : classAnswers(*model.classes(), 1)) labels.push_back(answer.label);
         return labels;
     };
     const auto answers = answersOf(trainer, Split::Validation, 0, 8);

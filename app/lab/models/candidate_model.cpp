@@ -84,20 +84,17 @@ std::vector<CandidateModel::Row> CandidateModel::classRows(const Snapshot& snaps
     std::vector<Row> rows;
     const TextClasses& classes = *snapshot.classes;
     const GrowingList<TokenInfo>& tokens = snapshot.sequence->tokens;
-    const auto passage = std::ranges::find_if(tokens, &TokenInfo::isSecond);
-    const auto from = passage == tokens.end() ? 0 : static_cast<int>(passage - tokens.begin());
     const TextClasses* before = isCompared ? snapshot.originalClasses.get() : nullptr;
     showsChange_ = before && before->logits.size() == classes.logits.size();
     constexpr int kAll = 1 << 20;
-    const std::vector<ClassAnswer> earlier =
-        showsChange_ ? classAnswers(*before, from, kAll) : std::vector<ClassAnswer>();
+    const std::vector<ClassAnswer> earlier = showsChange_ ? classAnswers(*before, kAll) : std::vector<ClassAnswer>();
     const auto changeOf = [&](const ClassAnswer& answer) {
         const auto same = std::ranges::find_if(earlier, [&](const ClassAnswer& each) {
             return each.label == answer.label && each.begin == answer.begin && each.end == answer.end;
         });
         return same == earlier.end() ? std::nanf("") : answer.probability - same->probability;
     };
-    for (const ClassAnswer& answer : classAnswers(classes, from, kLimit)) {
+    for (const ClassAnswer& answer : classAnswers(classes, kLimit)) {
         QString text = shownText(classes.labels[static_cast<size_t>(answer.label)]);
         if (!readsOneRow(readout_)) {
             const auto begin = static_cast<size_t>(answer.begin), end = static_cast<size_t>(answer.end);

@@ -1,3 +1,4 @@
+#include "engine/attention/position/rotary.h"
 #include "engine/attention/parts.h"
 #include "engine/attention/terms.h"
 
@@ -28,15 +29,16 @@ constexpr std::array<Param, 7> kParams{
      {"high", "High turns", "Pairs with more turns over the original length are not stretched", Param::Kind::Real, 3.5,
       64, 0.5, 4}}};
 
-/// @source stretch of all pairs: Chen et al. 2023, arXiv:2306.15595; by their turns: apply_scaling in Meta's
-///         llama-models
+/// @source of an odd share of the features: transformers since 4.48, whose frequencies are those of int(D fraction)
+///         features and whose pairs are as many as they need; stretch of all pairs: Chen et al. 2023, arXiv:2306.15595;
+///         by their turns: apply_scaling in Meta's llama-models
 Rotation rotationOf(PartValues values, int64_t width) {
-    const int64_t pairs = static_cast<int64_t>(values.real("fraction") * static_cast<double>(width)) / 2;
+    const int64_t rotated = rotatedFeatures(values.real("fraction"), width), pairs = (rotated + 1) / 2;
     const double stretch = values.real("stretch"), original = values.real("original"), low = values.real("low"),
                  high = values.real("high");
     Rotation rotation{.frequencies = {}, .isInterleaved = values.flag("interleaved")};
     for (int64_t pair = 0; pair < pairs; ++pair) {
-        double frequency = std::pow(values.real("base"), -static_cast<double>(pair) / static_cast<double>(pairs));
+        double frequency = std::pow(values.real("base"), -static_cast<double>(2 * pair) / static_cast<double>(rotated));
         const double turns = original * frequency / (2 * std::numbers::pi);
         const double kept = original > 0 ? std::clamp((turns - low) / (high - low), 0.0, 1.0) : 0;
         if (stretch != 1) frequency *= (1 - kept) / stretch + kept;
@@ -102,7 +104,7 @@ void reference(ReferenceFlow& flow, PartValues values) {
 }
 
 std::optional<PartProblem> checkPairs(PartValues values, int64_t headWidth) {
-    if (values.real("fraction") * static_cast<double>(headWidth) >= 2) return {};
+    if (rotatedFeatures(values.real("fraction"), headWidth) > 0) return {};
     return PartProblem{
         .sentence =
             fmt::format("rope rotates pairs of features, but this fraction of {} features leaves no pair", headWidth),
@@ -111,6 +113,10 @@ std::optional<PartProblem> checkPairs(PartValues values, int64_t headWidth) {
 }
 
 } // namespace
+
+int64_t rotatedFeatures(double fraction, int64_t width) {
+    return std::min(static_cast<int64_t>(fraction * static_cast<double>(width)), width / 2 * 2);
+}
 
 const Part kRotaryPosition{
     .id = "rope",
