@@ -35,6 +35,10 @@ int cost(const CostOptions& options) {
     std::vector<std::pair<std::string, AttentionSpec>> specs; // all read before anything is printed
     for (const std::string& text : options.specs.empty() ? kSpecs : options.specs)
         specs.emplace_back(text, AttentionSpec::parse(text));
+    if (options.from > options.to)
+        throw Error({.what = fmt::format("the lengths from {} to {} are none", options.from, options.to),
+                     .where = "--from",
+                     .hint = "give a number that is at most --to"});
     std::optional<Device> device;
     if (options.measures || options.parts) device.emplace(options.device);
     if (options.parts) return costOfParts(*device, options.width, options.out);

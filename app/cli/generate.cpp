@@ -66,6 +66,11 @@ HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rul
             {.what = "a beam search draws no tokens: --temperature, --top-k, --top-p and --min-p change nothing",
              .where = fmt::format("--beams {}", beams),
              .hint = "leave them out, or give --beams 0"});
+    if (options.greedy && draws)
+        throw Error({.what = "the most probable token is not drawn: --temperature, --top-k, --top-p and --min-p change "
+                             "nothing",
+                     .where = "--greedy",
+                     .hint = "leave them out, or leave out --greedy"});
     if (beams == 0 && options.lengthPenalty)
         throw Error({.what = "only a beam search has a length penalty",
                      .where = "--length-penalty",

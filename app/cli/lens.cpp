@@ -16,7 +16,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 namespace attn::cli {
@@ -25,7 +27,8 @@ namespace {
 struct LensOptions {
     AnalysisOptions asked;
     std::string what = "logit";
-    int position = -1, layer = 0, head = 0, top = 5;
+    int position = -1, top = 5;
+    std::optional<int> layer, head;
     bool json = false;
 };
 
@@ -175,8 +178,8 @@ void flow(const LensInput& input) {
 
 void weighted(const LensInput& input) {
     WeightedAttentionAnalysis analysis;
-    analysis.site = input.options.layer;
-    analysis.head = input.options.head;
+    analysis.site = input.options.layer.value_or(0);
+    analysis.head = input.options.head.value_or(0);
     const auto found = input.asked.run<WeightedAttention>(analysis);
     const ModelStructure& structure = input.asked.info().structure;
     const bool isRead = input.asked.info().site(found->site).queryStream == structure.sites.back().queryStream;
@@ -200,8 +203,8 @@ void weighted(const LensInput& input) {
 
 void circuits(const LensInput& input) {
     HeadCircuitsAnalysis analysis;
-    analysis.site = input.options.layer;
-    analysis.head = input.options.head;
+    analysis.site = input.options.layer.value_or(0);
+    analysis.head = input.options.head.value_or(0);
     analysis.choices = input.options.top;
     const auto found = input.asked.run<HeadCircuits>(analysis);
     const bool isText = found->isOfTokens;
@@ -259,23 +262,32 @@ void composition(const LensInput& input) {
                         pairs.push_back(
                             {kind, layer, head, before, other,
                              found->at(static_cast<CompositionScores::Kind>(kind), layer, head, before, other)});
-    std::ranges::stable_sort(pairs, std::greater(), &Pair::value);
+    std::ranges::stable_sort(pairs, std::greater(), // undefined scores are last
+                             [](const Pair& pair) { return std::isnan(pair.value) ? -1.0f : pair.value; });
     constexpr std::array<const char*, 3> kNames{"Q", "K", "V"};
     Json rows = Json::array();
     const size_t shown =
         input.options.json ? pairs.size() : std::min(pairs.size(), static_cast<size_t>(input.options.top) * 4);
     for (const Pair& pair : std::span(pairs).first(shown)) {
-        if (input.options.json)
+        const auto kind = static_cast<CompositionScores::Kind>(pair.kind);
+        const std::string undefined = std::isnan(pair.value) ? found->whyUndefined(kind, pair.layer, pair.head,
+                                                                                   pair.earlierLayer, pair.earlierHead)
+                                                             : std::string();
+        if (input.options.json) {
             rows.push_back({{"kind", kNames[static_cast<size_t>(pair.kind)]},
                             {"layer", pair.layer},
                             {"head", pair.head},
                             {"earlierLayer", pair.earlierLayer},
                             {"earlierHead", pair.earlierHead},
-                            {"score", pair.value}});
-        else
-            fmt::print("{:.3f}  {}  {} reads {}\n", static_cast<double>(pair.value),
+                            {"score", undefined.empty() ? Json(pair.value) : Json()}});
+            if (!undefined.empty()) rows.back()["undefined"] = undefined;
+        } else {
+            fmt::print("{:5}  {}  {} reads {}{}\n",
+                       undefined.empty() ? fmt::format("{:.3f}", static_cast<double>(pair.value)) : "–",
                        kNames[static_cast<size_t>(pair.kind)], headName(pair.layer, pair.head),
-                       headName(pair.earlierLayer, pair.earlierHead));
+                       headName(pair.earlierLayer, pair.earlierHead),
+                       undefined.empty() ? "" : "  (undefined: " + undefined + ")");
+        }
     }
     if (input.options.json) print({{"pairs", rows}});
 }
@@ -309,15 +321,34 @@ void formed(const LensInput& input) {
 struct Lens {
     std::string_view name;
     void (*print)(const LensInput& input);
+    bool readsPosition = false, readsHead = false, readsTarget = false;
 };
-constexpr std::array<Lens, 8> kLenses{{{"logit", logit},
-                                       {"attribution", attribution},
-                                       {"gradients", gradients},
-                                       {"flow", flow},
-                                       {"weighted", weighted},
-                                       {"circuits", circuits},
+constexpr std::array<Lens, 8> kLenses{{{"logit", logit, true},
+                                       {"attribution", attribution, true, false, true},
+                                       {"gradients", gradients, true, false, true},
+                                       {"flow", flow, true},
+                                       {"weighted", weighted, true, true},
+                                       {"circuits", circuits, false, true},
                                        {"composition", composition},
                                        {"formed", formed}}};
+
+/// Refuses options that the lens does not read. @throws Error naming the lenses that do
+void requireRead(const Lens& lens, const LensOptions& options) {
+    const auto refuse = [&](bool isGiven, bool Lens::*reads, const char* option) {
+        if (!isGiven || lens.*reads) return;
+        std::vector<std::string_view> others;
+        for (const Lens& each : kLenses)
+            if (each.*reads) others.push_back(each.name);
+        throw Error({.what = fmt::format("the lens {} reads no {}", lens.name, option),
+                     .where = option,
+                     .hint = fmt::format("leave it out; it is for {}", fmt::join(others, ", "))});
+    };
+    refuse(options.position >= 0, &Lens::readsPosition, "--position");
+    refuse(options.layer.has_value(), &Lens::readsHead, "--layer");
+    refuse(options.head.has_value(), &Lens::readsHead, "--head");
+    refuse(!options.asked.target.empty(), &Lens::readsTarget, "--target");
+    refuse(!options.asked.against.empty(), &Lens::readsTarget, "--against");
+}
 
 } // namespace
 
@@ -334,11 +365,18 @@ void addLens(Command& command) {
             "the token that the answer is read from: the last [MASK], the [CLS] of a classifier, or else the last; all "
             "tokens for logit");
     command
-        .option("--layer N", options->layer,
-                "layer, counted from 0, for weighted and circuits; with an encoder and a decoder, the attention in the "
-                "order in which they run")
-        .atLeast(0);
-    command.option("--head N", options->head, "head, counted from 0, for weighted and circuits").atLeast(0);
+        .wholeNumberOption(
+            "--layer N", [=](int64_t layer) { options->layer = static_cast<int>(layer); },
+            "layer, counted from 0, for weighted and circuits; with an encoder and a decoder, the attention in the "
+            "order in which they run")
+        .range(0, 1e9)
+        .defaultText("0");
+    command
+        .wholeNumberOption(
+            "--head N", [=](int64_t head) { options->head = static_cast<int>(head); },
+            "head, counted from 0, for weighted and circuits")
+        .range(0, 1e9)
+        .defaultText("0");
     command.option("--top N", options->top, "number of tokens or classes in each row").range(1, 100);
     addJson(command, options->json);
     command.list(
@@ -362,6 +400,7 @@ void addLens(Command& command) {
     command.example("attention-cli lens builtin:vit-shapes --image circle.png --what gradients");
     command.action([=] {
         const Lens& lens = *std::ranges::find(kLenses, options->what, &Lens::name);
+        requireRead(lens, *options);
         const Asked asked(options->asked, "lens");
         if (const size_t count = asked.isText() ? asked.input().tokens().size() : 0;
             asked.isText() && options->position >= static_cast<int64_t>(count))

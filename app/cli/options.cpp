@@ -118,14 +118,16 @@ DeviceChoice ModelOptions::choice() const {
 }
 
 void ImageOptions::addTo(Command& command, bool isRequired) {
-    command.option("--image FILE", image, "picture for a vision model: PNG, JPEG, PPM, BMP, WebP ...")
-        .required(isRequired);
+    const Option& file =
+        command.option("--image FILE", image, "picture for a vision model: PNG, JPEG, PPM, BMP, WebP ...")
+            .required(isRequired);
     command
         .textOption(
             "--size N", [this](const std::string& text) { return readSize(text, asked); },
             "pixels at which the model reads the picture, for example 224 or 224x336 (height x width); positions "
             "are interpolated")
-        .defaultText("the model's own size");
+        .defaultText("the model's own size")
+        .needs(file);
 }
 
 Image ImageOptions::read() const {

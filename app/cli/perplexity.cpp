@@ -38,8 +38,9 @@ int perplexity(const PerplexityOptions& options) {
         requireUtf8(*prompt.text, options.file);
     }
     TokenScoresAnalysis analysis;
-    analysis.tokens = prompt.encode(*model);
-    const auto scores = std::static_pointer_cast<const TokenScores>(runAnalysis(*model, {.input = {}}, analysis));
+    const TextInput input = prompt.encodeInput(*model);
+    analysis.tokens = input.tokens;
+    const auto scores = std::static_pointer_cast<const TokenScores>(runAnalysis(*model, {.input = input}, analysis));
     if (!std::isfinite(scores->meanLoss()))
         throw Error({.what = "a single token cannot be scored: nothing precedes it",
                      .where = "--prompt",
@@ -148,9 +149,10 @@ void addPerplexity(Command& command) {
     command.about(
         "Texts longer than the context are read in windows that overlap by half. Windows after the first have no token "
         "that begins a text (BOS), which raises the perplexity of models that rely on it. Ranks count from 1: the most "
-        "probable token has rank 1.");
+        "probable token has rank 1. Of a model that reads a source (--source), --prompt is what it writes.");
     options->model.addTo(command);
     options->prompt.addTo(command);
+    options->prompt.addSourceTo(command);
     command.option("--text FILE", options->file, "text file to read instead of --prompt");
     command.flag("--each", options->each, "also print loss, entropy (both in nats) and rank of every token");
     addJson(command, options->json);

@@ -27,6 +27,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -117,7 +118,14 @@ Recipe recipeOf(const TrainOptions& options) {
     if (startsElsewhere || std::ranges::any_of(recipeFields(), asksForModel)) json["from_hash"] = "";
     json.update(options.fields);
     for (const auto& [id, value] : taskValues(options)) json["values"][id] = value;
-    return recipeFromJson(json, options.recipe.empty() ? "the command line" : options.recipe);
+    Recipe recipe = recipeFromJson(json, options.recipe.empty() ? "the command line" : options.recipe);
+    std::set<std::string> given;
+    for (const auto& [id, value] : options.fields.items()) given.insert(id);
+    requireEffect(recipe, given);
+    if (!recipe.start.model.empty() && (given.contains("init") || given.contains("initial_deviation")))
+        report("warning: only parameters that {} lacks get initial weights; the others are the model's\n",
+               recipe.start.model);
+    return recipe;
 }
 
 /// Does what other programs ask of the run, such as attention-cli jobs; returns when it may continue or has to stop.

@@ -67,7 +67,8 @@ LensAnswer showComposition(const AnalysisResult& result, const LensSubject& subj
     const int all = static_cast<int>(heads.size());
     LensAnswer answer{
         .summary = LensText::tr("How strongly later heads read from earlier heads, computed from weight matrices: "
-                                "the largest of Q-, K- and V-composition.")};
+                                "the largest of Q-, K- and V-composition. A dash stands where a score is undefined, "
+                                "because the earlier head writes nothing or the later one reads nothing.")};
     std::vector<float> largest(static_cast<size_t>(all * all), 0);
     const auto name = [&](int at) {
         return headLabel(heads[static_cast<size_t>(at)].first, heads[static_cast<size_t>(at)].second);
@@ -82,7 +83,8 @@ LensAnswer showComposition(const AnalysisResult& result, const LensSubject& subj
                     found.at(static_cast<CompositionScores::Kind>(kind), heads[static_cast<size_t>(later)].first,
                              heads[static_cast<size_t>(later)].second, heads[static_cast<size_t>(earlier)].first,
                              heads[static_cast<size_t>(earlier)].second);
-            largest[static_cast<size_t>(later * all + earlier)] = *std::max_element(scores, scores + 3);
+            // std::fmax() leaves out what is undefined
+            largest[static_cast<size_t>(later * all + earlier)] = std::fmax(scores[0], std::fmax(scores[1], scores[2]));
             answer.remarks.push_back(LensText::tr("%1 reads from %2: Q %3, K %4, V %5")
                                          .arg(name(later), name(earlier), formatFixed(scores[0]),
                                               formatFixed(scores[1]), formatFixed(scores[2])));

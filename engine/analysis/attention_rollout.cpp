@@ -54,6 +54,7 @@ void addResidual(std::vector<float>& map, const LayerLayout& layout) {
             if (keys[i] == query) cells[i] += 1;
             if (keys[i] >= 0) sum += static_cast<double>(cells[i]);
         }
+        if (sum == 0) return; // a query that sees nothing, itself included
         for (size_t i = 0; i < keys.size(); ++i) cells[i] = static_cast<float>(cells[i] / sum);
     });
 }

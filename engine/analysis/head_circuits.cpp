@@ -5,6 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/inference/shared_parameters.h"
 #include "engine/inference/vision_model.h"
+#include "engine/models/head_name.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/weight_recipe.h"
 #include "engine/ops/tensor_ops.h"
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace attn {
@@ -272,6 +274,10 @@ std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& mod
             outputs.emplace(name(1), score(b.k, b.qq, b.read));
             outputs.emplace(name(2), score(b.v, b.oo, b.wrote));
         }
+    for (size_t layer = 0; layer < layers.size() && !outputs.empty(); ++layer) {
+        outputs.emplace(fmt::format("read.{}", layer), layers[layer].read);
+        outputs.emplace(fmt::format("wrote.{}", layer), layers[layer].wrote);
+    }
     auto result = std::make_shared<CompositionScores>();
     result->sites = info.layers;
     result->heads = info.heads;
@@ -283,6 +289,13 @@ std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& mod
     if (context.report) context.report(0.1f, "composition");
     const auto executor = weightRun(model, graph, outputs);
     executor->run({});
+    result->read.assign(all, 0);
+    result->wrote.assign(all, 0);
+    for (size_t layer = 0; layer < layers.size(); ++layer) {
+        const auto to = static_cast<std::ptrdiff_t>(layer * H);
+        std::ranges::copy(denseResult(*executor, fmt::format("read.{}", layer)), result->read.begin() + to);
+        std::ranges::copy(denseResult(*executor, fmt::format("wrote.{}", layer)), result->wrote.begin() + to);
+    }
     for (size_t kind = 0; kind < 3; ++kind)
         for (size_t later = 0; later < layers.size(); ++later)
             for (size_t earlier = 0; earlier < later; ++earlier) {
@@ -293,7 +306,22 @@ std::shared_ptr<AnalysisResult> CompositionScoresAnalysis::run(RunningModel& mod
                                 result->values.begin() +
                                     static_cast<std::ptrdiff_t>((kind * all + later * H + head) * all + earlier * H));
             }
+    // Devices do not agree on what 0 / 0 is.
+    for (size_t kind = 0; kind < 3; ++kind)
+        for (size_t later = H; later < all; ++later)
+            for (size_t earlier = 0; earlier < later / H * H; ++earlier)
+                if ((kind == 2 ? result->wrote : result->read)[later] * result->wrote[earlier] == 0)
+                    result->values[(kind * all + later) * all + earlier] = std::numeric_limits<float>::quiet_NaN();
     return result;
+}
+
+std::string CompositionScores::whyUndefined(Kind kind, int site, int head, int earlierSite, int earlierHead) const {
+    const auto at = [&](int of, int which) { return static_cast<size_t>(of * heads + which); };
+    if (wrote[at(earlierSite, earlierHead)] == 0) return headName(earlierSite, earlierHead) + " writes nothing";
+    if (kind == Kind::Value && wrote[at(site, head)] == 0) return headName(site, head) + " writes nothing";
+    if (kind != Kind::Value && read[at(site, head)] == 0)
+        return headName(site, head) + " has only zeros as queries or keys";
+    return "the weights are too small for numbers of 32 bits";
 }
 
 } // namespace attn

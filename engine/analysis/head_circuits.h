@@ -52,9 +52,12 @@ struct HeadCircuitsAnalysis : Analysis {
 struct CompositionScores : AnalysisResult {
     enum class Kind : uint8_t { Query, Key, Value };
     int sites = 0, heads = 0;
-    std::vector<float> values; ///< [3 kinds, site, head, earlier site, earlier head]; 0 if not earlier, NaN
-                               ///< if one of both heads has no weights but zeros
+    std::vector<float> values;      ///< [3 kinds, site, head, earlier site, earlier head]; 0 if not earlier, NaN
+                                    ///< if one of both heads has no weights but zeros
+    std::vector<float> read, wrote; ///< squares of |B| for queries and keys, and of |A|: [site, head]
     void count(FiniteCount& numbers) const override { numbers.addExisting(values); }
+    /// Why a score is NaN, as the end of a sentence.
+    std::string whyUndefined(Kind kind, int site, int head, int earlierSite, int earlierHead) const;
     /// The score between a head and an earlier one.
     float at(Kind kind, int site, int head, int earlierSite, int earlierHead) const {
         const auto all = static_cast<size_t>(sites * heads);

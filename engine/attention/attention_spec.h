@@ -83,7 +83,7 @@ struct AttentionUse {
     int layer = 0;
 };
 
-/// Why parts do not combine, in a sentence, and the nearest spec that does.
+/// Why parts do not combine, in a sentence, and the nearest spec that check() accepts; none: none is known.
 struct SpecProblem {
     std::string sentence;
     std::optional<AttentionSpec> nearest;

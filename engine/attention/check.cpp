@@ -234,8 +234,26 @@ private:
     std::vector<SpecProblem> problems_;
 };
 
+/// The spec after one mend after another. None: a problem has no mend, or mends do not come to an end.
+std::optional<AttentionSpec> mended(AttentionSpec spec, const AttentionUse& use) {
+    constexpr int kMostMends = 16;
+    for (int mends = 0; mends < kMostMends; ++mends) {
+        const std::vector<SpecProblem> problems = Checker(spec, use).run();
+        if (problems.empty()) return spec;
+        const auto next = std::ranges::find_if(problems, [](const auto& each) { return each.nearest.has_value(); });
+        if (next == problems.end()) break;
+        spec = *next->nearest;
+    }
+    return {};
+}
+
 } // namespace
 
-std::vector<SpecProblem> check(const AttentionSpec& spec, const AttentionUse& use) { return Checker(spec, use).run(); }
+std::vector<SpecProblem> check(const AttentionSpec& spec, const AttentionUse& use) {
+    std::vector<SpecProblem> problems = Checker(spec, use).run();
+    for (SpecProblem& problem : problems)
+        if (problem.nearest) problem.nearest = mended(std::move(*problem.nearest), use);
+    return problems;
+}
 
 } // namespace attn

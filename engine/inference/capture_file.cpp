@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 namespace attn {
 
@@ -40,6 +42,15 @@ int64_t strangeValues(std::span<const float> values) {
 
 std::vector<int> parseTokenIds(const std::string& text) {
     std::vector<int> ids;
+    constexpr const char* kBlanks = " \t\n";
+    bool wantsNumber = true; // at the beginning and behind a comma
+    for (const char each : text) {
+        if (each == ',' && std::exchange(wantsNumber, true))
+            throw Error({.what = "there is a comma without a number before it",
+                         .where = "tokens",
+                         .hint = "give whole numbers separated by commas, e.g. 1,403,407"});
+        if (each != ',' && std::string_view(kBlanks).find(each) == std::string_view::npos) wantsNumber = false;
+    }
     for (size_t at = 0; at < text.size();) {
         const size_t begin = text.find_first_not_of(", \t\n", at);
         if (begin == std::string::npos) break;

@@ -32,6 +32,12 @@ fs::path modelFolder(const std::string& path) {
     if (path.starts_with(kBuiltin)) {
         for (const BundledModel& model : bundledModels())
             if (path == model.path) return model.folder;
+        if (path == "builtin:induction")
+            throw Error(
+                {.what = "this model was made by hand: it has no folder, no training run and no task",
+                 .where = path,
+                 .hint =
+                     "choose a model that was trained, such as builtin:sort, or train one with the task induction"});
         throw Error({.what = "there is no built-in model \"" + path.substr(kBuiltin.size()) + "\"",
                      .where = path,
                      .hint = "there are " + builtinModelNames()});

@@ -13,11 +13,11 @@ namespace attn {
 namespace {
 
 ModelSpec config(const ConfigReader& read, const TensorNames& names) {
-    ModelSpec config = visionConfigOf(read);
+    const bool hasRegisters = read.text("model_type", "") == "dinov2_with_registers";
+    ModelSpec config = visionConfigOf(read, hasRegisters ? 16 : 14); // Dinov2WithRegistersConfig and Dinov2Config
     config.normEpsilon = read.number("layer_norm_eps", 1e-6);
     config.residual = &kLayerScaleResidual;
-    if (read.text("model_type", "") == "dinov2_with_registers")
-        config.patches.registers = read.size("num_register_tokens", 4);
+    if (hasRegisters) config.patches.registers = read.size("num_register_tokens", 4);
     config.feedForward.gated = read.flag("use_swiglu_ffn", false);
     if (config.feedForward.gated) config.feedForward.activation = Activation::Silu;
     const double ratio = read.number("mlp_ratio", 4);

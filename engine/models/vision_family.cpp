@@ -89,8 +89,8 @@ int64_t channelsField(const ConfigReader& read) {
     return channels;
 }
 
-ModelSpec visionConfigOf(const ConfigReader& read) {
-    const ImageSize image = sizeField(read, "image_size", 224), patch = sizeField(read, "patch_size", 16);
+ModelSpec visionConfigOf(const ConfigReader& read, int64_t usualPatch) {
+    const ImageSize image = sizeField(read, "image_size", 224), patch = sizeField(read, "patch_size", usualPatch);
     requireSquarePatches(read, image, patch);
     const int64_t width = read.size("hidden_size", 768);
     ModelSpec config = pictureSpec();

@@ -21,7 +21,7 @@ int64_t channelsField(const ConfigReader& read);
 
 /// Reads the fields that all Hugging Face vision transformers have: image, patch, channels, width, layers and heads.
 /// @throws Error naming the field
-ModelSpec visionConfigOf(const ConfigReader& read);
+ModelSpec visionConfigOf(const ConfigReader& read, int64_t usualPatch = 16);
 /// Writes the fields that visionConfigOf() reads.
 nlohmann::json visionConfigJson(const ModelSpec& config);
 /// A number of equal layers of bidirectional attention. @throws Error if the heads do not divide the width

@@ -29,6 +29,17 @@ std::vector<int64_t> extentsOf(const StoredTensor& stored, const WeightRecipe& r
     return extents;
 }
 
+/// A shape as the file would have it: turned, or as a kernel of square patches.
+Shape inFile(const StoredTensor& stored, const WeightRecipe& recipe, const Shape& shape) {
+    if (shape.rank() != 2) return shape;
+    if (recipe.transposed) return {shape[1], shape[0]};
+    if (recipe.flattened && stored.shape.size() == 4 && shape[1] % stored.shape[1] == 0) {
+        const int64_t area = shape[1] / stored.shape[1], side = std::llround(std::sqrt(static_cast<double>(area)));
+        if (side * side == area) return {shape[0], stored.shape[1], side, side};
+    }
+    return shape;
+}
+
 int64_t put(float& to, float value) {
     to = value;
     return std::isfinite(value) ? 0 : 1;
@@ -88,11 +99,11 @@ void checkRecipe(const WeightSource& weights, const WeightRecipe& recipe, const 
                       (shape.rank() < 2 || extents[1] == shape[1]) &&
                       (recipe.group == 0 ? extents[0] == shape[0] : extents[0] >= neededRows);
     if (!fits && extents != whole.extents())
-        throw Error(
-            {.what = fmt::format("tensor \"{}\" is {} but the config asks for {}{}", recipe.source,
-                                 Shape(stored.shape).text(), recipe.group == 0 ? "" : "part of it as ", shape.text()),
-             .where = weights.fileOf(recipe.source).string(),
-             .hint = "check that config.json belongs to the weights"});
+        throw Error({.what = fmt::format("tensor \"{}\" is {} but the config asks for {}{}", recipe.source,
+                                         Shape(stored.shape).text(), recipe.group == 0 ? "" : "part of it as ",
+                                         inFile(stored, recipe, shape).text()),
+                     .where = weights.fileOf(recipe.source).string(),
+                     .hint = "check that config.json belongs to the weights"});
     weights.read(recipe.source, 0, {}); // throws for a dtype that is not numeric
 }
 

@@ -125,7 +125,10 @@ std::vector<AttentionSpec> attentionOf(const Architecture& a) {
     return specs;
 }
 
-std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
+namespace {
+
+/// The first problem, with a mend of it that may show the next.
+std::optional<AttentionProblem> firstProblem(const Architecture& a) try {
     const TrainableFamily& family = trainableFamilyNamed(a.family);
     if (family.hasSource && !a.attention.empty())
         if (auto problem = siteProblem(decoderOf(a, 8, 64))) return AttentionProblem{std::move(*problem), {}};
@@ -190,6 +193,23 @@ std::optional<AttentionProblem> attentionProblem(const Architecture& a) try {
     return {};
 } catch (const Error& error) {
     return AttentionProblem{error.hint().empty() ? error.message() : error.message() + "; " + error.hint(), {}};
+}
+
+} // namespace
+
+std::optional<AttentionProblem> attentionProblem(const Architecture& a) {
+    std::optional<AttentionProblem> problem = firstProblem(a);
+    if (!problem) return {};
+    Architecture mended = a;
+    constexpr int kMostMends = 64; // one for each layer, say
+    for (int mends = 0; mends < kMostMends && !problem->nearest.empty(); ++mends) {
+        mended.attention = problem->nearest;
+        const auto next = firstProblem(mended);
+        if (!next) return problem;
+        problem->nearest = next->nearest;
+    }
+    problem->nearest.clear();
+    return problem;
 }
 
 } // namespace attn

@@ -10,6 +10,7 @@
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_grid.h"
 #include "engine/training/composed_sites.h"
+#include "engine/training/recipe_fields.h"
 #include "engine/training/starting_model.h"
 
 #include <fmt/format.h>
@@ -24,14 +25,24 @@
 namespace attn {
 namespace {
 
-/// The composition is one that can be trained. @throws Error with the nearest that can
-void requireTrainable(const Architecture& architecture) {
-    const auto problem = attentionProblem(architecture);
-    if (!problem) return;
-    throw Error({.what = problem->sentence,
-                 .where = "recipe: attention",
-                 .hint = problem->nearest.empty() ? "choose another composition, or leave it empty to keep the model's"
-                                                  : "the nearest valid composition: " + problem->nearest});
+/// Names the slots in which a spec differs from another, and those that a person has named.
+std::string textBeside(const AttentionSpec& spec, const AttentionSpec& own,
+                       const std::map<Slot, std::string_view>& named) {
+    return textNaming(spec, [&](Slot slot) {
+        if (slot == Slot::Mask) return spec.mask != own.mask;
+        return named.contains(slot) || spec.parts.at(slot) != own.parts.at(slot);
+    });
+}
+
+/// The expressions of the layers, without those that repeat.
+std::string alternating(std::vector<std::string> layers) {
+    const auto repeats = [&](size_t period) {
+        return std::equal(layers.begin() + static_cast<std::ptrdiff_t>(period), layers.end(), layers.begin());
+    };
+    size_t period = 1;
+    while (!repeats(period)) ++period;
+    layers.resize(period);
+    return fmt::format("{}", fmt::join(layers, "; "));
 }
 
 /// Whether new attention takes the place of a model's table of positions: it names positions, none or others than those
@@ -72,15 +83,19 @@ bool isOfKeyValueHeads(std::string_view name) {
 
 } // namespace
 
-void requireAsked(const StartingPoint& start, const Architecture& asked, const Architecture& own) {
+void requireAsked(const StartingPoint& start, const std::string& task, const Architecture& asked,
+                  const Architecture& own) {
     const nlohmann::json wanted = toJson(Recipe{.architecture = asked}), given = toJson(Recipe{.architecture = own});
     for (const std::string& field : start.asked) {
         if (wanted.at(field) == given.at(field)) continue;
         if (field == "feed_forward" && asked.feedForward == 0) continue;
         if (field == "key_value_heads") continue; // see withKeyValueHeads()
-        throw Error({.what = fmt::format("{} has the value {} and keeps it, so that training which starts from it "
-                                         "cannot have {}",
-                                         start.model, given.at(field).dump(), wanted.at(field).dump()),
+        // Of a field that the family does not have, the recipe holds its default, which says nothing of the model.
+        const bool isKnown = findRecipeField(field)->changesSomething(Recipe{.task = task, .architecture = own});
+        throw Error({.what = fmt::format("{} {}, so that training which starts from it cannot have {}", start.model,
+                                         isKnown ? fmt::format("has the value {} and keeps it", given.at(field).dump())
+                                                 : "keeps what it has of its own",
+                                         wanted.at(field).dump()),
                      .where = "recipe: " + field,
                      .hint = fmt::format("leave {} out, or train a new model without \"from\"; of the model's "
                                          "description, only its attention can be replaced",
@@ -132,22 +147,33 @@ std::string compositionFrom(const std::vector<LayerAttention>& own, const std::s
             merged.reset(Slot::Heads);
             before.reset(Slot::Heads);
         }
-        texts.push_back(textNaming(merged, [&](Slot slot) { // where layers differ from the model's, and what was said
-            if (slot == Slot::Mask) return merged.mask != before.mask;
-            return named.contains(slot) || merged.parts.at(slot) != before.parts.at(slot);
-        }));
+        texts.push_back(textBeside(merged, before, named));
     }
-    if (!isOther) return {};
-    const auto repeats = [&](size_t period) {
-        return std::equal(texts.begin() + static_cast<std::ptrdiff_t>(period), texts.end(), texts.begin());
-    };
-    size_t period = 1;
-    while (!repeats(period)) ++period;
-    texts.resize(period);
-    return fmt::format("{}", fmt::join(texts, "; "));
+    return isOther ? alternating(std::move(texts)) : std::string();
 }
 
 namespace {
+
+/// The composition is one that can be trained. @param own the model's layers  @throws Error with the nearest that can
+void requireTrainable(const Architecture& architecture, const std::vector<LayerAttention>& own) {
+    const auto problem = attentionProblem(architecture);
+    if (!problem) return;
+    std::string nearest;
+    if (!problem->nearest.empty()) { // as it replaces what it names of the model's
+        const std::vector<AttentionSpec> specs = specsIn(problem->nearest);
+        std::vector<std::string> texts;
+        for (size_t layer = 0; layer < own.size(); ++layer)
+            texts.push_back(textBeside(specs[layer % specs.size()], own[layer].spec, {}));
+        nearest = alternating(std::move(texts));
+        Architecture mended = architecture;
+        mended.attention = compositionFrom(own, nearest);
+        if (mended.attention.empty() || attentionProblem(mended)) nearest.clear();
+    }
+    throw Error({.what = problem->sentence,
+                 .where = "recipe: attention",
+                 .hint = nearest.empty() ? "choose another composition, or leave it empty to keep the model's"
+                                         : "the nearest valid composition: " + nearest});
+}
 
 bool recomposeText(ModelSpec& config, const Architecture& architecture) {
     if (config.readsStream()) {
@@ -170,7 +196,7 @@ bool recomposeText(ModelSpec& config, const Architecture& architecture) {
         throw Error({.what = fmt::format("the format of {} has no composed attention", config.family),
                      .where = "recipe: attention",
                      .hint = "leave it empty, or start from a model of another family"});
-    requireTrainable(architecture);
+    requireTrainable(architecture, config.layers);
     if (losesTable || !fitsFamily(config, specs)) config.family = "attention-lab";
     for (size_t layer = 0; layer < config.layers.size(); ++layer) {
         LayerAttention& attention = config.layers[layer];
@@ -194,7 +220,7 @@ bool recomposePictures(ModelSpec& config, const Architecture& architecture) {
     }
     const bool losesTable = config.positions != Positions::None && dropsTable(architecture, specs, config.layers);
     if (layers == config.layers && !losesTable) return false;
-    requireTrainable(architecture);
+    requireTrainable(architecture, config.layers);
     config.layers = std::move(layers);
     if (losesTable) config.positions = Positions::None;
     requireGrid(config);

@@ -19,9 +19,10 @@ struct ModelSpec;
 // A model that is trained further with another composition of attention: a Longformer that starts from BERT.
 
 /// Checks that a model has what a recipe demands of it; its attention and its key/value heads may become others.
-/// @param own the model's architecture
+/// @param task id of the task  @param own the model's architecture
 /// @throws Error naming the field, both values and the nearest recipe that works
-void requireAsked(const StartingPoint& start, const Architecture& asked, const Architecture& own);
+void requireAsked(const StartingPoint& start, const std::string& task, const Architecture& asked,
+                  const Architecture& own);
 
 /// The attention that a recipe asks for, with the key/value heads that it asks for. @param own the model's architecture
 /// @throws Error if their number does not divide that of the model's heads, or the attention names heads itself

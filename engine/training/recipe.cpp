@@ -19,8 +19,10 @@
 namespace attn {
 namespace {
 
+std::string placeOf(std::string_view field) { return fmt::format("recipe: {}", field); }
+
 [[noreturn]] void fail(std::string_view field, std::string what, std::string hint = {}) {
-    throw Error({.what = std::move(what), .where = fmt::format("recipe: {}", field), .hint = std::move(hint)});
+    throw Error({.what = std::move(what), .where = placeOf(field), .hint = std::move(hint)});
 }
 
 constexpr std::string_view kTrainedChoices = "\"all\" or \"norms and readout\"";
@@ -91,7 +93,17 @@ Recipe suggestedRecipe(const Task& task, const std::string& model) {
 
 namespace {
 
-void checkArchitecture(const Architecture& a, const Task& task) {
+/// Whether check() finds nothing to say about another composition in the recipe.
+bool isAccepted(Recipe recipe, const std::string& attention) try {
+    recipe.architecture.attention = attention;
+    check(recipe);
+    return true;
+} catch (const Error& error) {
+    return error.where() != placeOf("attention");
+}
+
+void checkArchitecture(const Recipe& recipe, const Task& task) {
+    const Architecture& a = recipe.architecture;
     if (a.width % a.heads != 0)
         fail("width", fmt::format("{} cannot be divided into {} heads", a.width, a.heads),
              "choose a multiple of the number of heads");
@@ -115,11 +127,14 @@ void checkArchitecture(const Architecture& a, const Task& task) {
     if (family.check)
         if (auto problem = family.check(a)) fail(problem->field, std::move(problem->what), std::move(problem->hint));
     attentionOf(a); // throws if an expression cannot be read
-    if (const auto problem = attentionProblem(a))
-        fail("attention", problem->sentence,
-             problem->nearest.empty() ? "choose another composition, or a task that reads in both directions such as "
-                                        "masked-text"
-                                      : "the nearest valid composition: " + problem->nearest);
+    if (const auto problem = attentionProblem(a)) {
+        std::string hint = "the nearest valid composition: " + problem->nearest;
+        if (problem->nearest.empty() || !isAccepted(recipe, problem->nearest))
+            hint = family.looksAhead || family.hasSource
+                       ? "no composition near this one is known to work; choose another"
+                       : "choose another composition, or a task that reads in both directions such as masked-text";
+        fail("attention", problem->sentence, std::move(hint));
+    }
     if (task.hasPrefix && !canHavePrefix(decoderOf(a, 8, 8)))
         fail("attention", "this attention cannot show a prefix in both directions",
              "leave it empty, or compose one with the mask causal and without a bias of the scores");
@@ -145,7 +160,7 @@ void check(const Recipe& recipe) {
     const StartingPoint& start = recipe.start;
     for (const RecipeField& field : recipeFields())
         if (start.model.empty() || !field.describesModel) field.check(recipe);
-    if (start.model.empty()) checkArchitecture(recipe.architecture, task);
+    if (start.model.empty()) checkArchitecture(recipe, task);
     if (const Segments segments = segmentsOf(task, recipe.settings); start.model.empty() && segments.count > 0) {
         const int64_t context = (segments.end() + 7) / 8 * 8;
         const ModelSpec model = decoderOf(recipe.architecture, 8, context);

@@ -101,7 +101,7 @@ Recipe suggestedRecipeWith(const std::string& fields);
 /// The reason why the attention of an architecture cannot be trained.
 struct AttentionProblem {
     std::string sentence;
-    std::string nearest; ///< the nearest complete expression that can be trained; empty: none is known
+    std::string nearest; ///< the nearest complete expression without any problem; empty: none is known
 };
 /// Checks an expression that a person types. Every training task is causal. None: the attention can be trained.
 std::optional<AttentionProblem> attentionProblem(const Architecture& architecture);

@@ -106,6 +106,7 @@ bool endsAtFinalRate(const Recipe& r) {
     return r.schedule.kind == Schedule::Kind::Cosine || r.schedule.kind == Schedule::Kind::Linear;
 }
 
+bool hasAdapters(const Recipe& r) { return r.start.adapters.rank > 0; }
 bool isAdam(const Recipe& r) { return r.optimiser.kind != Optimiser::Kind::Sgd; }
 
 const std::vector<RecipeField>& table() {
@@ -153,10 +154,12 @@ const std::vector<RecipeField>& table() {
          .slot = [](Recipe& r) -> RecipeSlot { return &r.start.adapters.rank; }, .maximum = 4096, .usualMaximum = 64},
         {.id = "lora_alpha", .option = "--lora-alpha X", .help = "adapters count alpha / rank times; 0: once",
          .kind = Kind::Real, .section = Section::Start,
-         .slot = [](Recipe& r) -> RecipeSlot { return &r.start.adapters.alpha; }, .maximum = 1e6},
+         .slot = [](Recipe& r) -> RecipeSlot { return &r.start.adapters.alpha; }, .maximum = 1e6, .uses = "--lora",
+         .matters = hasAdapters},
         {.id = "lora_matrices", .option = "--lora-matrices NAMES",
          .help = "matrices that get adapters, such as '*.W_Q,*.W_V,blocks.3.mlp.*'", .section = Section::Start,
-         .slot = [](Recipe& r) -> RecipeSlot { return &r.start.adapters.matrices; }},
+         .slot = [](Recipe& r) -> RecipeSlot { return &r.start.adapters.matrices; }, .uses = "--lora",
+         .matters = hasAdapters},
 
         // ---- the model
         {.id = "family", .option = "--family NAME", .title = "Family",
@@ -262,7 +265,7 @@ const std::vector<RecipeField>& table() {
         {.id = "final_learning_rate", .option = "--final-lr X", .title = "Final learning rate",
          .help = "learning rate at the last step", .kind = Kind::Real, .section = Section::Training,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.schedule.finalRate; }, .maximum = 100, .step = 0.00001,
-         .matters = endsAtFinalRate},
+         .uses = "the schedules cosine and linear", .matters = endsAtFinalRate},
         {.id = "warm_up", .option = "--warmup N", .title = "Warm-up",
          .help = "number of steps in which the learning rate rises", .kind = Kind::Whole, .section = Section::Training,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.schedule.warmUp; }, .maximum = kMostUpdates},
@@ -283,18 +286,18 @@ const std::vector<RecipeField>& table() {
         {.id = "beta1", .option = "--beta1 X", .title = "Beta1", .help = "how long Adam remembers gradients",
          .kind = Kind::Real, .section = Section::Training,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.beta1; }, .maximum = 0.99999, .step = 0.001,
-         .matters = isAdam},
+         .uses = "adamw and adam", .matters = isAdam},
         {.id = "beta2", .option = "--beta2 X", .title = "Beta2", .help = "how long Adam remembers the size of gradients",
          .kind = Kind::Real, .section = Section::Training,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.beta2; }, .maximum = 0.9999999, .step = 0.0001,
-         .matters = isAdam},
+         .uses = "adamw and adam", .matters = isAdam},
         {.id = "epsilon", .option = "--epsilon X", .help = "smallest size of gradients by which Adam divides",
          .kind = Kind::Real, .section = Section::Training,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.epsilon; }, .minimum = 1e-20, .maximum = 1,
-         .matters = isAdam},
+         .uses = "adamw and adam", .matters = isAdam},
         {.id = "momentum", .option = "--momentum X", .title = "Momentum", .help = "momentum of SGD", .kind = Kind::Real,
          .section = Section::Training, .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.momentum; },
-         .maximum = 0.99999, .step = 0.01, .matters = [](const Recipe& r) { return !isAdam(r); }},
+         .maximum = 0.99999, .step = 0.01, .uses = "sgd", .matters = [](const Recipe& r) { return !isAdam(r); }},
         {.id = "weight_decay", .option = "--weight-decay X", .title = "Weight decay",
          .help = "how strongly weight matrices are pulled towards zero", .kind = Kind::Real,
          .section = Section::Training, .slot = [](Recipe& r) -> RecipeSlot { return &r.optimiser.decay; },
@@ -346,6 +349,29 @@ std::span<const RecipeField> recipeFields() { return table(); }
 const RecipeField* findRecipeField(std::string_view id) {
     const auto found = std::ranges::find(table(), id, &RecipeField::id);
     return found == table().end() ? nullptr : &*found;
+}
+
+bool RecipeField::changesSomething(const Recipe& recipe) const {
+    return (appliesTo == nullptr || appliesTo(taskNamed(recipe.task))) && (matters == nullptr || matters(recipe));
+}
+
+void requireEffect(const Recipe& recipe, const std::set<std::string>& given) {
+    for (const RecipeField& field : table()) {
+        if (!given.contains(std::string(field.id))) continue;
+        const bool isRead = field.appliesTo == nullptr || field.appliesTo(taskNamed(recipe.task));
+        // What a model to start from has is compared with the field once the model is open.
+        if (isRead && ((field.describesModel && !recipe.start.model.empty()) || field.changesSomething(recipe)))
+            continue;
+        const std::string option(field.option.substr(0, field.option.find(' ')));
+        throw Error({.what = !isRead ? fmt::format("the task {} reads no {}", recipe.task, option)
+                             : field.section == Section::Model
+                                 ? fmt::format("{} changes nothing in a model of the family {}", option,
+                                               recipe.architecture.family)
+                                 : fmt::format("{} changes nothing beside the other options", option),
+                     .where = option,
+                     .hint = field.uses.empty() ? std::string("leave it out")
+                                                : fmt::format("leave it out; it is for {}", field.uses)});
+    }
 }
 
 RecipeValue RecipeField::value(const Recipe& recipe) const {

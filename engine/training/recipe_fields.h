@@ -3,6 +3,7 @@
 #include "engine/core/param.h"
 #include "engine/training/recipe.h"
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,12 +39,12 @@ struct RecipeField {
     Kind kind = Kind::Text;
     Section section = Section::Task;
     RecipeSlot (*slot)(Recipe& recipe);
-    double minimum = 0, maximum = 0;               ///< of numbers
-    double step = 1;                               ///< step of a control
-    double usualMaximum = 0;                       ///< the end of a slider; 0: `maximum`
-    std::vector<RecipeChoice> choices{};           ///< of Choice: the values. Of Text: those that a form offers
-    std::string_view values{};                     ///< after `help` on the command line: how values are written
-    std::string_view uses{};                       ///< the family that uses the field: "gpt2". Empty: all
+    double minimum = 0, maximum = 0;     ///< of numbers
+    double step = 1;                     ///< step of a control
+    double usualMaximum = 0;             ///< the end of a slider; 0: `maximum`
+    std::vector<RecipeChoice> choices{}; ///< of Choice: the values. Of Text: those that a form offers
+    std::string_view values{};           ///< after `help` on the command line: how values are written
+    std::string_view uses{};             ///< the families, tasks or choices that use the field: "gpt2". Empty: all
     bool (*appliesTo)(const Task& task) = nullptr; ///< forms hide it for other tasks; null: it applies to all
     /// Whether it changes anything beside the other choices; forms grey it where not. Null: it always does.
     bool (*matters)(const Recipe& recipe) = nullptr;
@@ -51,6 +52,8 @@ struct RecipeField {
     /// is absent unless the recipe demands it.
     bool describesModel = false;
 
+    /// Whether the task reads it and it matters beside the other choices.
+    bool changesSomething(const Recipe& recipe) const;
     RecipeValue value(const Recipe& recipe) const;
     /// @throws Error naming the field if the value is of another type, not whole, or no known choice
     void set(Recipe& recipe, const RecipeValue& value) const;
@@ -68,6 +71,9 @@ Recipe draftFromText(const std::string& text);
 
 /// All fields but "values", which holds the parameters of the task.
 std::span<const RecipeField> recipeFields();
+/// Refuses fields that a person has set and that change nothing. @param given ids of fields
+/// @throws Error naming the option, why it has no effect, and where it has
+void requireEffect(const Recipe& recipe, const std::set<std::string>& given);
 /// The field with an id; null: there is none.
 const RecipeField* findRecipeField(std::string_view id);
 

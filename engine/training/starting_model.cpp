@@ -186,7 +186,7 @@ Recipe startingFrom(const StartingModel& model, Recipe recipe) {
     const ModelSpec& config = model.source->config();
     recipe.architecture =
         config.axis == AxisKind::Patches ? architectureOfPictures(config) : architectureOfText(config);
-    requireAsked(recipe.start, fresh, recipe.architecture);
+    requireAsked(recipe.start, recipe.task, fresh, recipe.architecture);
     if (recipe.start.asked.contains("key_value_heads")) fresh.attention = withKeyValueHeads(fresh, recipe.architecture);
     recipe.start.asked.clear(); // now recorded with all others
     if (config.readsStream()) {

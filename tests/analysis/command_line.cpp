@@ -287,3 +287,18 @@ TEST_CASE("storage effects: a storage that weights overflow says so, and the oth
     CHECK_THROWS_WITH(StorageEffectsAnalysis{}.run(broken, {.input = Input(TextInput{.tokens = {1, 2, 3}})}),
                       CONTAINS("NaN or infinite"));
 }
+
+TEST_CASE("attention-cli lens: a composition score of a head that writes nothing is undefined",
+          "[analysis][cli][gpu]") {
+    const Answer text = runProgram("lens builtin:induction --what composition", " 2>/dev/null");
+    CHECK_THAT(text.text, !CONTAINS("nan") && CONTAINS("undefined: L0 H1 writes nothing"));
+    const auto pairs =
+        nlohmann::json::parse(runProgram("lens builtin:induction --what composition --json", " 2>/dev/null").text)
+            .at("pairs");
+    int undefined = 0;
+    for (const auto& pair : pairs) {
+        CHECK(pair.at("score").is_null() == pair.contains("undefined"));
+        undefined += pair.at("score").is_null();
+    }
+    CHECK(undefined > 0);
+}

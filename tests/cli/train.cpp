@@ -24,3 +24,31 @@ TEST_CASE("attention-cli train: --resume refuses options that ask for another tr
     checkProgram(resume + " --attention position=alibi", 1, {"--attention: the training run"});
     checkProgram(resume + " --task copy --steps 3 --set length=3", 0, {"exact match"});
 }
+
+TEST_CASE("attention-cli: options that change nothing are refused in a sentence", "[cli]") {
+    const TemporaryFolder folder;
+    const std::string train = "train --task sort --steps 1 --batch 2 --layers 1 --width 16 --heads 2 --out '" +
+                              (folder.path() / "run").string() + "' ";
+    for (const auto& [option, reason] : std::vector<std::pair<std::string, std::string>>{
+             {"--data /tmp", "the task sort reads no --data"},
+             {"--tokenizer bpe:50", "the task sort reads no --tokenizer"},
+             {"--languages de-en", "the task sort reads no --languages"},
+             {"--patch 7", "the task sort reads no --patch"},
+             {"--family llama --activation relu", "--activation changes nothing in a model of the family llama"},
+             {"--optimiser sgd --beta1 0.5", "--beta1 changes nothing beside the other options"},
+             {"--momentum 0.5", "it is for sgd"},
+             {"--lora-alpha 3", "it is for --lora"},
+             {"--lora-matrices nope", "it is for --lora"}})
+        checkProgram(train + option, 1, {reason, "leave it out"});
+    for (const auto& [command, reason] : std::vector<std::pair<std::string, std::string>>{
+             {"generate builtin:induction --greedy --temperature 2", "--greedy: the most probable token is not drawn"},
+             {"lens builtin:induction --what logit --layer 1", "the lens logit reads no --layer"},
+             {"lens builtin:induction --what composition --target a", "the lens composition reads no --target"},
+             {"lens builtin:induction --what formed --position 3", "the lens formed reads no --position"},
+             {"cost causal --from 100 --to 64", "--from: the lengths from 100 to 64 are none"},
+             {"generate builtin:induction --tokens 1,,2", "a comma without a number before it"},
+             {"eval builtin:induction", "made by hand"}})
+        checkProgram(command, 1, {reason});
+    checkProgram("capture builtin:induction --tokens 1,2 --size 224 --out '" + (folder.path() / "c.npz").string() + "'",
+                 2, {"--image"});
+}

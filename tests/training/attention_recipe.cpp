@@ -2,7 +2,10 @@
 #include "engine/attention/catalogue.h"
 #include "engine/attention/mask/catalogue.h"
 #include "engine/core/bit_row.h"
+#include "engine/training/tasks/catalogue.h"
 #include "tests/support/catch.h"
+
+#include <fmt/format.h>
 
 using namespace attn;
 
@@ -51,6 +54,35 @@ TEST_CASE("attention recipe: heads become the model's, and a mask that looks ahe
                                   "'position=rope, mask=window(4)' --out run");
     const AttentionSpec grouped = AttentionSpec::parse("heads=grouped_query(8, 4), mask=causal");
     CHECK(AttentionSpec::parse(suggestedRecipe(grouped).architecture.attention) == grouped);
+}
+
+TEST_CASE("attention recipe: what is suggested is accepted, for every pair of parts in each kind of model",
+          "[training]") {
+    const auto refusalOf = [](Recipe recipe, const std::string& attention) {
+        recipe.architecture.attention = attention;
+        return sentenceOf([&] { check(recipe); });
+    };
+    constexpr std::string_view kOffer = "the nearest valid composition: ";
+    int suggestions = 0;
+    for (const char* task : {"sort", "masked-text", "shapes"}) {
+        Recipe recipe = suggestedRecipe(taskNamed(task));
+        recipe.architecture.layers = recipe.architecture.heads = 2;
+        recipe.architecture.width = 16;
+        for (const Part* first : partCatalogue())
+            for (const Part* second : partCatalogue()) {
+                if (first->slot >= second->slot) continue;
+                const std::string pair =
+                    fmt::format("{}={}, {}={}", nameOf(first->slot), first->id, nameOf(second->slot), second->id);
+                const std::string refusal = refusalOf(recipe, pair);
+                const size_t at = refusal.find(kOffer);
+                if (at == std::string::npos) continue;
+                ++suggestions;
+                const std::string offered = refusal.substr(at + kOffer.size());
+                INFO(task << ": " << pair << " -> " << offered);
+                CHECK(refusalOf(recipe, offered) == "accepted");
+            }
+    }
+    CHECK(suggestions > 100);
 }
 
 TEST_CASE("attention recipe: what cannot be trained is a sentence with the whole nearest line", "[training]") {
