@@ -282,12 +282,33 @@ std::vector<float> StartingParameters::read(const StartingModel& start, const st
     return values;
 }
 
+void StartingParameters::renewRows(const std::vector<std::optional<int>>& before,
+                                   const std::function<bool(const std::string&)>& isRow) {
+    const auto had = std::ranges::count_if(before, [](const auto& row) { return row.has_value(); });
+    known = {static_cast<size_t>(had), before.size()};
+    rows.clear();
+    std::ranges::copy_if(taken, std::back_inserter(rows), isRow);
+}
+
+void StartingParameters::renew(std::string_view begin) {
+    std::erase_if(taken, [&](const std::string& name) {
+        if (!name.starts_with(begin)) return false;
+        fresh.push_back(name);
+        isRecomposed = true;
+        return true;
+    });
+}
+
 std::string StartingParameters::sentence(std::span<const std::string> blocks) const {
-    if (!isRecomposed) return {};
-    std::string text = fmt::format("{} of {} parameters are the model's", taken.size(), taken.size() + fresh.size());
+    if (!isRecomposed && !known) return {};
+    const size_t all = taken.size() + fresh.size();
+    std::string text = fmt::format("{} of {} parameters are the model's", taken.size() - rows.size(), all);
+    if (!rows.empty())
+        text += fmt::format("; rows of the {} of {} {} that the model has: {}", known->first, known->second,
+                            rows.front().starts_with("head.") ? "classes" : "tokens", kindsOf(rows, blocks));
     if (!regrouped.empty()) {
         std::vector<std::string> names;
-        for (const auto& [name, rows] : regrouped) names.push_back(name);
+        for (const auto& [name, had] : regrouped) names.push_back(name);
         text += fmt::format(
             "; {}: {}", isJoined_ ? "means of the model's key/value heads" : "copies of the model's key/value heads",
             kindsOf(names, blocks));

@@ -2,10 +2,14 @@
 
 #include "engine/training/recipe.h"
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attn {
@@ -51,17 +55,25 @@ struct StartingParameters {
     /// Keys and values of more or fewer heads than the model's: the number of rows that they have there.
     std::map<std::string, int64_t> regrouped{};
     std::vector<std::string> fresh{}, left{}; ///< new ones, and those of the model that the composition has no use for
-    bool isRecomposed = false;                ///< as recompose() said
+    bool isRecomposed = false;                ///< as recompose() said, or a readout is new
+    /// Of new tokens or classes, how many the model has, and all of them; the parameters that have a row for each.
+    std::optional<std::pair<size_t, size_t>> known{};
+    std::vector<std::string> rows{};
 
     StartingParameters() = default;
     /// @param headWidth that of key/value heads, before and now
     StartingParameters(const Graph& before, const Graph& now, bool isOther, int64_t headWidth);
+    /// Notes that tokens or classes are others. @param before as NewRows::before  @param isRow whether a parameter has
+    /// a row for each of them
+    void renewRows(const std::vector<std::optional<int>>& before, const std::function<bool(const std::string&)>& isRow);
+    /// Takes nothing from the model for the parameters whose names begin so.
+    void renew(std::string_view begin);
     /// The values with which a parameter that is taken starts. Where several key/value heads become one, it is their
     /// mean; where one becomes several, they are equal, and the model's answers stay as they were.
     /// @return dense  @source Ainslie et al. 2023, arXiv:2305.13245, section 2.1
     std::vector<float> read(const StartingModel& start, const std::string& parameter, const Shape& shape) const;
     /// "34 of 36 parameters are the model's; new: blocks.*.attn.mask.span; left out: pos_embed.W_pos"; empty unless the
-    /// model was recomposed. @param blocks as ModelStructure::blocks()
+    /// model was recomposed or has other tokens or classes. @param blocks as ModelStructure::blocks()
     std::string sentence(std::span<const std::string> blocks) const;
 
 private:

@@ -110,6 +110,7 @@ void ImageObjective::fitTo(const StartingModel& start, const Architecture& archi
                                                        : std::optional(static_cast<int>(found - known.begin())));
     }
     readout.classes = std::ssize(now);
+    parameters_.renewRows(classes_.before, [](const std::string& name) { return name.starts_with("head."); });
 }
 
 bool ImageObjective::isNew(const std::string& parameter) const {

@@ -61,6 +61,11 @@ ReadParameter withZeros(const ModelSpec& written, const ModelSpec& config, const
     };
 }
 
+/// Whether a parameter has a row for each token.
+bool hasRowsOfTokens(const std::string& parameter) {
+    return parameter.ends_with("embed.W_E") || parameter.starts_with("unembed.");
+}
+
 /// The trees of a batch's rows. Rows beyond the end of a split have that of the spec.
 std::vector<DependencyTree> treesOf(const AttentionSpec& spec, const Batch& batch) {
     std::vector<DependencyTree> trees;
@@ -167,7 +172,7 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
     parameters_ = {*own, *buildForListing(config_).graph, isRecomposed, config_.layers.front().headWidth};
     setReadout(task);
     if (config_.classReadout().labels != classes.labels || config_.classReadout().kind != classes.kind)
-        std::erase_if(parameters_.taken, [](const std::string& name) { return name.starts_with("classifier."); });
+        parameters_.renew("classifier.");
     const int64_t longest = std::max(columns_, sources_);
     if (config_.positions == Positions::None) { // positions by distance know no end
         const int64_t needed = (longest + 7) / 8 * 8;
@@ -185,6 +190,7 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
             tokens_.before.push_back(token ? before.idOf(*token) : std::nullopt);
         }
         config_.tokens.vocabulary = now.vocabularySize();
+        parameters_.renewRows(tokens_.before, hasRowsOfTokens);
         config_.classPadding.reset();
         if (config_.encoder) config_.encoder->tokens.vocabulary = config_.tokens.vocabulary;
     }
@@ -200,7 +206,7 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
 
 bool SequenceObjective::isNew(const std::string& parameter) const {
     if (start_ && !parameters_.taken.contains(parameter)) return true;
-    return hasNewTokens() && (parameter.ends_with("embed.W_E") || parameter.starts_with("unembed."));
+    return hasNewTokens() && hasRowsOfTokens(parameter);
 }
 
 std::vector<float> SequenceObjective::startOf(const std::string& parameter, const Shape& shape,

@@ -211,6 +211,8 @@ TEST_CASE("training from a model: another task gets new rows, and rows of known 
     Trainer trainer(recipe, onOneThread());
     const auto source = openModelSource("builtin:reverse");
     CHECK(sequencesOf(trainer)->hasNewTokens());
+    CHECK_THAT(trainer.objective().startSentence(), CONTAINS(" parameters are the model's; rows of the ") &&
+                                                        CONTAINS(" tokens that the model has: embed.W_E"));
     const Tokenizer &now = sequencesOf(trainer)->instance().tokenizer(), &before = *source->tokenizer();
     const ReadStored stored = [&](const std::string& name, const Shape& shape, const RowWriter& write) {
         source->read(name, shape, write);
