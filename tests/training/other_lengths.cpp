@@ -53,7 +53,8 @@ TEST_CASE("other lengths: losses are those of a model made for the length, and o
         other.settings.values["length"] = length;
         Trainer made(other, onOneThread());
         for (const auto& [name, shape] : trainer.parameters()) made.write(name, trainer.read(name));
-        const auto found = evaluateAt(trainer, *makeTask(taskNamed("copy"), other.settings), Split::Validation, rows, 0);
+        const auto found =
+            evaluateAt(trainer, *makeTask(taskNamed("copy"), other.settings), Split::Validation, rows, 0);
         CHECK(found.targets == rows * (static_cast<int64_t>(length) + 1));
         CHECK(found.loss == Approx(made.evaluate(Split::Validation, rows).loss).epsilon(1e-5));
         CHECK(found.loss == Approx(lossByRuns(made, rows)).epsilon(1e-4));
