@@ -2,12 +2,9 @@
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/storage_effects.h"
 #include "engine/core/error.h"
-#include "engine/text/tokenizer.h"
 #include "tests/analysis/small_model.h"
 #include "tests/io/files.h"
 #include "tests/support/catch.h"
-
-#include <nlohmann/json.hpp>
 
 // Models so small that a question has no answer.
 
@@ -22,18 +19,18 @@ std::unique_ptr<LanguageModel> ofContext(int64_t context) {
 
 /// A tokenizer of one token for each letter. @param special how many of them are no text
 std::shared_ptr<const Tokenizer> letters(int count, int special) {
-    nlohmann::json vocabulary, added = nlohmann::json::array();
+    std::string vocabulary, added;
     for (int id = 0; id < count; ++id) {
-        const std::string letter(1, static_cast<char>('a' + id));
-        vocabulary[letter] = id;
-        if (id < special) added.push_back({{"id", id}, {"content", letter}, {"special", true}});
+        const std::string letter(1, static_cast<char>('a' + id)), number = std::to_string(id);
+        vocabulary += (id > 0 ? ", \"" : "\"") + letter + "\": " + number;
+        if (id < special)
+            added +=
+                (id > 0 ? ", " : "") + ("{\"id\": " + number) + ", \"content\": \"" + letter + "\", \"special\": true}";
     }
-    const nlohmann::json document{
-        {"version", "1.0"},
-        {"added_tokens", added},
-        {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", nlohmann::json::array()}}}};
+    const std::string document = R"({"version": "1.0", "added_tokens": [)" + added +
+                                 R"(], "model": {"type": "BPE", "merges": [], "vocab": {)" + vocabulary + "}}}";
     const TemporaryFolder folder;
-    writeFile(folder / "tokenizer.json", document.dump());
+    writeFile(folder / "tokenizer.json", document);
     return std::make_shared<Tokenizer>(Tokenizer::load(folder / "tokenizer.json"));
 }
 
