@@ -32,11 +32,12 @@ std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(RunningModel& mod
                      .hint = "choose a model whose patches attend to the whole picture"});
     const AttentionSpec& spec = model.attentionOf(site).spec;
     if (const Part& last = spec.part(Slot::Output); !last.hooks.empty())
-        throw Error({.what = fmt::format("{} changes the outputs of heads before W_O, so no value moves the stream by "
-                                         "its head's part of W_O alone",
-                                         last.title),
-                     .where = info.name,
-                     .hint = "use logit attribution, or a layer with output=plain"});
+        throw Error(
+            {.what = fmt::format("{} changes the outputs of heads before W_O, so its part of W_O alone does not "
+                                 "say how far a value moves the stream",
+                                 last.title),
+             .where = info.name,
+             .hint = "use logit attribution, or a layer with output=plain"});
     if (const Part& position = spec.part(Slot::Position); !position.position.addedToValues.empty())
         throw Error({.what = fmt::format("{} adds a vector for each distance to the values, so a value's length "
                                          "depends on the query",
