@@ -170,6 +170,10 @@ Measured opened(const EvalOptions& options, const fs::path& recipe) {
         addExamples(measured, options, readRecipe(recipe));
     else
         addRows(measured, options.data);
+    if (measured.examples == 0)
+        throw Error({.what = fmt::format("there are no examples to measure in the part \"{}\"", measured.split),
+                     .where = "eval",
+                     .hint = "choose another part with --split, or give --data FILE with more examples"});
     if (measured.cut > 0)
         measured.warnings.push_back(fmt::format("{} of {} texts are longer than the model reads and were cut",
                                                 measured.cut, measured.examples));

@@ -158,7 +158,9 @@ void gradients(const LensInput& input) {
         fmt::print("{}{}: {:+.4f}; with the mean embedding as input: {:+.4f}\n", target,
                    input.asked.hasClasses() ? "" : fmt::format(" after token {}", found->position), logit, baseline);
     else if (!input.options.json)
-        fmt::print("{}: {:+.4f}; for a picture of the mean colour: {:+.4f}\n", target, logit, baseline);
+        fmt::print("{}: {:+.4f}; for a picture of zeros (the mean colour, or black where pictures are not normalised): "
+                   "{:+.4f}\n",
+                   target, logit, baseline);
     Json json{{"target", input.asked.targetJson(found->target)},
               {"logit", found->logit},
               {"baselineLogit", found->baselineLogit},

@@ -253,11 +253,9 @@ QString movesResidual(const std::vector<float>& contribution, double kept) {
 void write(Flow& flow, const CellFigure& figure, const FigureTheme& theme) {
     const CellExplanation& cell = *figure.explanation;
     QString title = CellFigure::tr("%1%6: query %2 %3, key %4 %5");
-    title = title.arg(headTitle({.site = cell.site, .head = cell.head}, figure.site))
-                .arg(cell.query)
-                .arg(quoted(figure.labels, cell.query))
-                .arg(cell.key)
-                .arg(quoted(figure.keyLabels.empty() ? figure.labels : figure.keyLabels, cell.key), figure.condition);
+    title = title.arg(headTitle({.site = cell.site, .head = cell.head}, figure.site), QString::number(cell.query),
+                      quoted(figure.labels, cell.query), QString::number(cell.key),
+                      quoted(figure.keyLabels.empty() ? figure.labels : figure.keyLabels, cell.key), figure.condition);
     if (const double weight = weightOf(cell); !std::isnan(weight)) // the result of the arithmetic
         title += CellFigure::tr(": weight %1").arg(formatNumber(weight, 3));
     flow.heading(0, title, theme.text);
@@ -355,7 +353,7 @@ QString CellFigure::csv() const {
     QString text = QStringLiteral("step,index,value\r\n");
     const auto vector = [&](const char* step, const std::vector<float>& values) {
         for (size_t i = 0; i < values.size(); ++i)
-            text += QStringLiteral("%1,%2,%3\r\n").arg(QLatin1String(step)).arg(i).arg(csvNumber(values[i]));
+            text += QStringLiteral("%1,%2,%3\r\n").arg(QLatin1String(step), QString::number(i), csvNumber(values[i]));
     };
     const auto scalar = [&](const char* step, float value) {
         text += QStringLiteral("%1,,%2\r\n").arg(QLatin1String(step), csvNumber(value));

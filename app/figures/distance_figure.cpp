@@ -74,7 +74,7 @@ QString DistanceFigure::reading(int item) const {
     const auto [layer, head] = headOf(item);
     const float distance = distances[static_cast<size_t>(layer)][static_cast<size_t>(head)];
     return std::isfinite(distance)
-               ? tr("%1: %2 pixels").arg(headLabel(layer, head)).arg(formatNumber(static_cast<double>(distance), 1))
+               ? tr("%1: %2 pixels").arg(headLabel(layer, head), formatNumber(static_cast<double>(distance), 1))
                : tr("%1: looks at no patch").arg(headLabel(layer, head));
 }
 

@@ -135,7 +135,7 @@ PatchOverlayFigure changeOf(const PatchOverlayFigure& after, const PatchOverlayF
 }
 
 QString LensSubject::choiceName(int index) const {
-    return model.classes > 0 ? QString::fromStdString(model.labelOf(index)) : tokenName(index);
+    return model.classes > 0 ? visibleText(QString::fromStdString(model.labelOf(index))) : tokenName(index);
 }
 
 QString LensSubject::tokenName(int id) const {

@@ -78,9 +78,9 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
                                                       formatPercent(static_cast<double>(stage.probabilities[at])));
             }
             answer.remarks.push_back(LensText::tr("predicts %1; the final prediction “%2” has rank %3; entropy %4 nats")
-                                         .arg(says.join(", "), subject.choiceName(lens.final[row]))
-                                         .arg(stage.finalRank[row] + 1)
-                                         .arg(formatFixed(stage.entropy[row], 2)));
+                                         .arg(says.join(", "), subject.choiceName(lens.final[row]),
+                                              QString::number(stage.finalRank[row] + 1),
+                                              formatFixed(stage.entropy[row], 2)));
         }
     }
     answer.matrix.setMatrix(static_cast<int>(lens.stages.size()), static_cast<int>(columns), std::move(values));
@@ -136,8 +136,8 @@ LensAnswer showGradients(const AnalysisResult& result, const LensSubject& subjec
     LensAnswer answer{
         .summary =
             subject.isPicture()
-                ? LensText::tr("The %1 is %2 here and %3 for a picture of the mean colour. Integrated gradients "
-                               "sum to %4.")
+                ? LensText::tr("The %1 is %2 here and %3 for a picture of zeros: the mean colour, or black where "
+                               "pictures are not normalised. Integrated gradients sum to %4.")
                       .arg(target, logit, baseline, formatNumber(sum, 3))
             : subject.model.classes > 0
                 ? LensText::tr("The %1 is %2, and %3 when every embedding is replaced by the vocabulary mean. "
@@ -147,9 +147,9 @@ LensAnswer showGradients(const AnalysisResult& result, const LensSubject& subjec
                 : LensText::tr("The %1 %2 token %3 is %4, and %5 when every embedding is replaced by the "
                                "vocabulary mean. Integrated gradients divide the difference, %6, among the "
                                "tokens; they sum to %7.")
-                      .arg(target, subject.model.maskToken ? LensText::tr("at") : LensText::tr("after"))
-                      .arg(found.position)
-                      .arg(logit, baseline, formatFixed(found.logit - found.baselineLogit), formatNumber(sum, 3))};
+                      .arg(target, subject.model.maskToken ? LensText::tr("at") : LensText::tr("after"),
+                           QString::number(found.position), logit, baseline,
+                           formatFixed(found.logit - found.baselineLogit), formatNumber(sum, 3))};
     answer.bars = barsByRow(subject, found.gradientTimesInput.size());
     answer.bars.title =
         subject.isPicture() ? LensText::tr("Effect of each patch") : LensText::tr("How much each input token mattered");

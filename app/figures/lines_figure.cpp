@@ -123,7 +123,8 @@ void LinesFigure::paintPlaces(QPainter& painter, const Layout& at, const FigureT
     const auto x = [&](size_t place) { return at.x(static_cast<int>(place)); };
     if (at.names == Layout::Names::None)
         return drawLine(painter, {at.plot.left(), below, at.plot.width(), line}, kAtLeft,
-                        QStringLiteral("%1 %2–%3 →").arg(placeTitle).arg(firstPlace).arg(firstPlace + places() - 1),
+                        QStringLiteral("%1 %2–%3 →")
+                            .arg(placeTitle, QString::number(firstPlace), QString::number(firstPlace + places() - 1)),
                         font, theme.faint);
     if (at.names == Layout::Names::Upright) { // every n-th that fits
         const auto every = static_cast<size_t>(std::max(1.0, std::ceil(0.8 * line / at.step)));

@@ -187,11 +187,8 @@ void addWindow(MatrixFigure& figure, const PatternWindow& window) {
     figure.rowsAreNamed = figure.columnsAreNamed = true;
     const int64_t queries = window.queryEnd - window.queryBegin, keys = window.keyEnd - window.keyBegin;
     figure.note = Text::tr("%1; queries %2 to %3, keys %4 to %5")
-                      .arg(figure.note)
-                      .arg(window.queryBegin)
-                      .arg(window.queryEnd - 1)
-                      .arg(window.keyBegin)
-                      .arg(window.keyEnd - 1);
+                      .arg(figure.note, QString::number(window.queryBegin), QString::number(window.queryEnd - 1),
+                           QString::number(window.keyBegin), QString::number(window.keyEnd - 1));
     if (queries > window.rows || keys > window.columns)
         figure.note = Text::tr("%1; each pixel shows the largest of its cells").arg(figure.note);
 }

@@ -205,7 +205,8 @@ QString PlotFigure::csv() const {
     QString text = QStringLiteral("line,place,value\n");
     for (const Line& each : lines)
         for (const QPointF& point : each.points)
-            text += QStringLiteral("%1,%2,%3\n").arg(csvText(each.label)).arg(point.x()).arg(point.y(), 0, 'g', 9);
+            text += QStringLiteral("%1,%2,%3\n")
+                        .arg(csvText(each.label), QString::number(point.x()), QString::number(point.y(), 'g', 9));
     return text;
 }
 

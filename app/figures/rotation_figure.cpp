@@ -74,9 +74,8 @@ QString RotationFigure::csv() const {
     for (const Plane& plane : planes)
         for (size_t place = 0; place < std::min(plane.x.size(), plane.y.size()); ++place)
             text += QStringLiteral("%1,%2,%3,%4\r\n")
-                        .arg(csvText(plane.label))
-                        .arg(place)
-                        .arg(csvNumber(plane.x[place]), csvNumber(plane.y[place]));
+                        .arg(csvText(plane.label), QString::number(place), csvNumber(plane.x[place]),
+                             csvNumber(plane.y[place]));
     return text;
 }
 

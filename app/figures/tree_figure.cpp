@@ -98,7 +98,8 @@ QString TreeFigure::csv() const {
     QString text = QStringLiteral("number,word,head\r\n");
     for (int word = leading; word < static_cast<int>(parents.size()); ++word)
         text +=
-            QStringLiteral("%1,%2,%3\r\n").arg(word - leading + 1).arg(csvText(labelOf(word))).arg(parentNumber(word));
+            QStringLiteral("%1,%2,%3\r\n")
+                .arg(QString::number(word - leading + 1), csvText(labelOf(word)), QString::number(parentNumber(word)));
     return text;
 }
 

@@ -1,7 +1,7 @@
 #include "engine/analysis/head_circuits.h"
 
 #include "engine/analysis/whole_run.h"
-#include "engine/attention/part.h"
+#include "engine/attention/parts.h"
 #include "engine/core/error.h"
 #include "engine/inference/shared_parameters.h"
 #include "engine/inference/vision_model.h"
@@ -24,6 +24,37 @@ Tensor one(Tensor byHead, int head) { // [H,a,b] -> [a,b]
     return reshape(slice(byHead, 0, head, 1), {byHead.shape()[1], byHead.shape()[2]});
 }
 
+/// Why products of weight matrices do not give what the heads of a layer read and write; empty: they do.
+/// @param usual the residual unless the attention names another
+std::string problemOf(const AttentionSpec& spec, const Part& usual) {
+    const auto problem = [](const char* needs, const Part& part) {
+        return fmt::format("circuits need {}; this model has: {}", needs, part.title);
+    };
+    const Part& residual = spec.blockPart(Slot::Residual) ? *spec.blockPart(Slot::Residual) : usual;
+    if (&residual != &kPreNormResidual && &residual != &kLayerScaleResidual && &residual != &kParallelResidual)
+        return problem("norms before the sublayers, whose results are added to one stream", residual);
+    if (const Part* norm = spec.blockPart(Slot::Norm)) return problem("the norm of the model's family", *norm);
+    if (const Part& mixer = spec.part(Slot::Mixer); &mixer != &kAttentionMixer)
+        return problem("queries and keys that meet in attention", mixer);
+    if (const Part& heads = spec.part(Slot::Heads); heads.mixesHeads) return problem("heads on their own", heads);
+    if (const Part& heads = spec.part(Slot::Heads); heads.sharesQueryKey) // they are brought to length one
+        return problem("keys with a projection of their own", heads);
+    if (const Part& projections = spec.part(Slot::Projections); &projections != &kOneProjection)
+        return problem("the same projections for every token", projections);
+    if (const Part& score = spec.part(Slot::Score); !score.score.dotScale)
+        return problem("scores that are products of queries and keys", score);
+    if (const Part& position = spec.part(Slot::Position);
+        position.position.multipliesScores || !position.position.addedToValues.empty())
+        return problem("positions that only add to scores or turn queries and keys", position);
+    if (const Part& normaliser = spec.part(Slot::Normaliser); &normaliser != &kSoftmaxNormaliser)
+        return problem("a softmax over the scores of single keys", normaliser);
+    if (const Part& memory = spec.part(Slot::Memory); &memory != &kNoMemory)
+        return problem("heads that read only the tokens before them", memory);
+    if (const Part& output = spec.part(Slot::Output); &output != &kPlainOutput)
+        return problem("outputs that W_O alone changes", output);
+    return {};
+}
+
 /// The weight matrices of a model's heads in a separate graph, by layer and head.
 class HeadWeights {
 public:
@@ -38,14 +69,10 @@ public:
         if (info.structure.streams.size() > 1)
             refuse("circuits need one stream through all layers; this model merges its tokens",
                    "open a model without stages, such as a ViT");
-        if (model.config().residual->block->isPostNorm)
-            refuse("circuits need norms before the sublayers; this model has them behind",
-                   "open a model that continues texts");
         for (int layer = 0; layer < info.layers; ++layer)
-            if (const AttentionSpec& spec = model.attentionOf(layer).spec;
-                spec.blockPart(Slot::Norm) || spec.part(Slot::Mixer).mix.mixesStream)
-                refuse("circuits need queries, keys and a layer norm or RMS norm",
-                       "open a model with standard attention");
+            if (const std::string problem = problemOf(model.attentionOf(layer).spec, *model.config().residual);
+                !problem.empty())
+                refuse(problem.c_str(), "use the other lenses, or open a model with standard attention");
     }
 
     Tensor parameter(int layer, const char* name, Shape shape) const {
@@ -55,10 +82,9 @@ public:
     Tensor byHead(int layer, const char* letter) const {
         const LayerAttention& attention = model_.attentionOf(layer);
         const auto [heads, groups] = attention.heads();
-        const bool isQuery = letter[0] == 'Q', isShared = letter[0] == 'K' && !has(layer, "attn.W_K");
-        const int64_t H = heads, G = isQuery || isShared ? H : groups, D = attention.headWidth,
+        const int64_t H = heads, G = letter[0] == 'Q' ? H : groups, D = attention.headWidth,
                       C = model_.info().modelWidth;
-        const std::string name = fmt::format("attn.W_{}", isShared ? "Q" : letter);
+        const std::string name = fmt::format("attn.W_{}", letter);
         const Tensor all = reshape(parameter(layer, name.c_str(), {G * D, C}), {G, D, C});
         return G == H ? all : reshape(broadcast(reshape(all, {G, 1, D, C}), {G, H / G, D, C}), {H, D, C});
     }

@@ -287,6 +287,10 @@ std::shared_ptr<AnalysisResult> TokenScoresAnalysis::run(RunningModel& running, 
     };
     if (!all.empty()) addFirst();
     const auto window = static_cast<size_t>(model.wholeCapacity());
+    if (window < 2 && all.size() > 1)
+        throw Error({.what = "this model reads one token at a time, so none has a token before it to be predicted from",
+                     .where = model.info().name,
+                     .hint = "open a model whose context has two tokens or more"});
     const std::string stream = lastStream(model);
     for (size_t known = 1; known < all.size();) { // number of tokens that have scores
         if (context.report) context.report(static_cast<float>(known) / static_cast<float>(all.size()), "losses");

@@ -35,14 +35,16 @@ double medianSeconds(int runs, int warm, const std::function<void()>& work) {
     return *middle;
 }
 
-/// The median rate of single steps after the input's tokens.
+/// The median rate of single steps after the input's tokens. @return 0 if the context has no room for them
 double writingRate(LanguageModel& model, const std::vector<int>& tokens) {
-    constexpr int kSteps = 24, kWarm = 4;
-    if (!model.isCached() || tokens.empty()) return 0;
-    const size_t room = static_cast<size_t>(model.capacity() - kSteps);
+    constexpr int kSteps = 24, kWarm = 4, kLeast = kWarm + 1;
+    const int capacity = model.capacity();
+    if (!model.isCached() || tokens.empty() || capacity <= kLeast) return 0;
+    const auto room = static_cast<size_t>(capacity - kLeast);
+    const int before = static_cast<int>(std::min(tokens.size(), room)), steps = std::min(kSteps, capacity - before);
     model.truncate(0);
-    model.feed(std::span(tokens).last(std::min(tokens.size(), room)));
-    return 1 / medianSeconds(kSteps, kWarm, [&] { model.feed(std::span(tokens).last(1)); });
+    model.feed(std::span(tokens).last(static_cast<size_t>(before)));
+    return 1 / medianSeconds(steps, kWarm, [&] { model.feed(std::span(tokens).last(1)); });
 }
 
 /// A model's answers to an input.

@@ -130,15 +130,21 @@ float evenness(const Pattern& pattern) {
     });
 }
 
-std::vector<int> randomTokens(const Tokenizer* tokenizer, int64_t vocabulary, int count, uint64_t seed) {
-    std::vector<int> allowed;
+/// The tokens that stand for a piece of text.
+std::vector<int> ordinaryTokens(const Tokenizer* tokenizer, int64_t vocabulary) {
+    std::vector<int> ordinary;
     for (int id = 0; id < vocabulary; ++id)
         if (!tokenizer || (id < static_cast<int>(tokenizer->vocabularySize()) && !tokenizer->isSpecial(id)))
-            allowed.push_back(id);
+            ordinary.push_back(id);
+    return ordinary;
+}
+
+/// Draws different tokens. @param count at most as many as there are ordinary ones
+std::vector<int> randomTokens(const Tokenizer* tokenizer, int64_t vocabulary, int count, uint64_t seed) {
+    std::vector<int> allowed = ordinaryTokens(tokenizer, vocabulary);
     std::vector<int> tokens;
-    // Draw without replacement: a token occurs twice only if the vocabulary is smaller than `count`.
     for (int i = 0; i < count; ++i) {
-        const auto left = allowed.size() - static_cast<size_t>(i) % allowed.size();
+        const auto left = allowed.size() - static_cast<size_t>(i);
         const auto chosen = static_cast<size_t>(uniform(seed, static_cast<uint64_t>(i)) * static_cast<double>(left));
         std::swap(allowed[chosen], allowed[left - 1]);
         tokens.push_back(allowed[left - 1]);
@@ -251,10 +257,13 @@ HeadDetection detectOnText(LanguageModel& model, uint64_t seed, const std::funct
     const ModelInfo& info = model.info();
     HeadDetection result;
     result.kinds = kKinds;
-    Runs runs{.period = std::min({kLongestPeriod, info.vocabulary / 2, model.capacity() / 2})};
-    if (info.readsSource)
+    const auto half = [](const Tokenizer* tokenizer, int64_t vocabulary) {
+        return static_cast<int>(ordinaryTokens(tokenizer, vocabulary).size() / 2);
+    };
+    Runs runs{.period = std::min({kLongestPeriod, half(model.tokenizer(), info.vocabulary), model.capacity() / 2})};
+    if (const StreamSpec* source = model.config().source(AxisKind::Tokens))
         runs.period = std::min({runs.period, static_cast<int>(info.structure.axes.front().length / 2),
-                                static_cast<int>(model.config().encoder->tokens.vocabulary / 2)});
+                                half(model.sourceTokenizer(), source->tokens.vocabulary)});
     if (runs.period < kShortestPeriod)
         throw Error({.what = "the context or the vocabulary is too small to repeat random tokens",
                      .where = info.name,

@@ -2,6 +2,7 @@
 
 #include "engine/analysis/text_rows.h"
 #include "engine/analysis/whole_run.h"
+#include "engine/attention/part.h"
 #include "engine/core/error.h"
 #include "engine/ops/tensor_ops.h"
 
@@ -29,6 +30,20 @@ std::shared_ptr<AnalysisResult> WeightedAttentionAnalysis::run(RunningModel& mod
         throw Error({.what = fmt::format("layer {} attends within windows", own.layer),
                      .where = info.name,
                      .hint = "choose a model whose patches attend to the whole picture"});
+    const AttentionSpec& spec = model.attentionOf(site).spec;
+    if (const Part& last = spec.part(Slot::Output); !last.hooks.empty())
+        throw Error(
+            {.what = fmt::format("{} changes the outputs of heads before W_O, so its part of W_O alone does not "
+                                 "say how far a value moves the stream",
+                                 last.title),
+             .where = info.name,
+             .hint = "use logit attribution, or a layer with output=plain"});
+    if (const Part& position = spec.part(Slot::Position); !position.position.addedToValues.empty())
+        throw Error({.what = fmt::format("{} adds a vector for each distance to the values, so a value's length "
+                                         "depends on the query",
+                                         position.title),
+                     .where = info.name,
+                     .hint = "use logit attribution, or a layer with other positions"});
     WholeRun whole(model, context.input, {}, WholeRun::Needs::Nothing);
     const Tensor v = whole.hook(own.hook("v")), p = whole.hook(own.hook("pattern")); // [S,G,D], [H,T,S]
     const int64_t S = v.shape()[0], G = v.shape()[1], D = v.shape()[2], T = p.shape()[1],

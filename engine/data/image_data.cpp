@@ -45,6 +45,13 @@ void splitInOrder(ImageData& data, size_t trained) {
             .push_back(static_cast<uint32_t>(i));
 }
 
+void requireSplits(const ImageData& data, const fs::path& folder) {
+    for (const Split split : {Split::Train, Split::Validation, Split::Test})
+        if (data.splits[static_cast<size_t>(split)].empty())
+            refuseFile(folder, fmt::format("has only {} pictures, which leaves a split empty", data.classes.size()),
+                       "add more pictures of each class");
+}
+
 // ---- IDX ----------------------------------------------------------------------------------------------------------
 
 fs::path idxFile(const fs::path& folder, const std::string& part, const std::string& kind) {
@@ -84,6 +91,7 @@ ImageData readIdxFolder(const fs::path& folder) {
     const size_t trained = data.classes.size();
     addIdx(data, folder, "t10k");
     splitInOrder(data, trained);
+    requireSplits(data, folder);
     const int32_t most = *std::ranges::max_element(data.classes);
     for (int32_t label = 0; label <= most; ++label) data.names.push_back(std::to_string(label));
     return data;
@@ -121,6 +129,7 @@ ImageData readCifar(const fs::path& folder) {
     else
         refuseFile(folder, "has no test_batch.bin", "fetch the binary version of CIFAR-10 again");
     splitInOrder(data, trained);
+    requireSplits(data, folder);
     return data;
 }
 
@@ -174,13 +183,6 @@ void addClassFolders(ImageData& data, const fs::path& folder, const std::optiona
                        "choose a folder with one folder per class");
         addPictures(data, each, preparation, static_cast<int32_t>(found - data.names.begin()), isTest, hasTest);
     }
-}
-
-void requireSplits(const ImageData& data, const fs::path& folder) {
-    for (const Split split : {Split::Train, Split::Validation, Split::Test})
-        if (data.splits[static_cast<size_t>(split)].empty())
-            refuseFile(folder, fmt::format("has only {} pictures, which leaves a split empty", data.classes.size()),
-                       "add more pictures of each class");
 }
 
 ImageData readClassFolders(const fs::path& folder, const ImageSize& size,

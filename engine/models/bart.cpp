@@ -147,6 +147,14 @@ ModelFamily sharedFamily(std::string_view id, std::string_view title) {
             .unprefixed = {"lm_head", "final_logits_bias"},
             .tie = kTie,
             .leftovers = {"*.version"},
+            .remarks =
+                [](const WeightSource&, const ModelSpec& config) {
+                    std::vector<std::string> remarks;
+                    if (config.finalNorm)
+                        remarks.emplace_back("each stack ends with a norm, as config.json asks (add_final_layer_norm); "
+                                             "newer versions of transformers leave it out");
+                    return remarks;
+                },
             .spareFields = {"num_hidden_layers", "extra_pos_embeddings", "add_bias_logits"}};
 }
 

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 // BERT: an encoder that fills in masked tokens, or that sorts texts or tokens into classes or finds answers. @source
 // Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
 // arXiv:1810.04805; tensor names as in Hugging Face's files.
@@ -101,6 +103,8 @@ WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const
     return {.source = rest == "unembed.b_U" && !names.contains(name) && names.contains(kOtherBias) ? kOtherBias : name};
 }
 
+constexpr std::array<std::string_view, 1> kBertClasses{"Bert"};
+
 } // namespace
 
 const ModelFamily kBert{
@@ -112,7 +116,7 @@ const ModelFamily kBert{
     .describe = describeBert,
     .prefix = kPrefix,
     .unprefixed = {"cls.", "classifier", "qa_outputs"},
-    .classModels = "Bert",
+    .classModels = kBertClasses,
     .tie = kTie,
     .leftovers = {"*position_ids", "*pooler.dense.*", "cls.seq_relationship.*", "cls.predictions.decoder.bias"},
     .twins = {{"cls.predictions.bias", "cls.predictions.decoder.bias"}},

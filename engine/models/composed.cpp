@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 // Models with composed attention, trained by this program. Files use the engine's tensor names.
 
@@ -155,6 +156,8 @@ nlohmann::json describe(const ModelSpec& config) {
     return json;
 }
 
+constexpr std::array<std::string_view, 1> kComposedClasses{"AttentionLab"};
+
 } // namespace
 
 const ModelFamily kComposed{.id = "attention-lab",
@@ -163,7 +166,7 @@ const ModelFamily kComposed{.id = "attention-lab",
                             .config = config,
                             .recipe = recipe,
                             .describe = describe,
-                            .classModels = "AttentionLab",
+                            .classModels = kComposedClasses,
                             .spareFields = {"feed_forward", "encoder_readout_scale", "encoder_tied"}};
 
 } // namespace attn

@@ -67,9 +67,10 @@ struct ModelFamily {
     nlohmann::json (*describe)(const ModelSpec& config) = nullptr;
     std::string_view prefix{}; ///< prefix of tensors in written files
     /// Names that begin so have no prefix: those of the heads.
-    std::vector<std::string_view> unprefixed{"lm_head", "score"};
-    /// The beginning of the names of its models with classes, before "ForSequenceClassification"; empty: it has none.
-    std::string_view classModels{};
+    std::vector<std::string_view> unprefixed{"lm_head", "score", "classifier", "qa_outputs"};
+    /// The beginnings of the names of its models with classes, before "ForSequenceClassification"; the first is
+    /// written. Empty: it has none.
+    std::span<const std::string_view> classModels{};
     TiedReadout tie{};
     GridFilter positionFilter = GridFilter::Bicubic; ///< interpolates the positions of patches to another grid
     /// Globs of the tensors that files hold for other purposes: buffers, and heads that this program does not have.

@@ -1,5 +1,6 @@
 #include "engine/core/error.h"
 #include "engine/io/checksums.h"
+#include "engine/io/json_file.h"
 #include "engine/io/run_folder.h"
 #include "engine/io/weight_source.h"
 #include "engine/models/bundled.h"
@@ -18,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <set>
@@ -26,6 +28,14 @@ namespace attn {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Whether a model of transformers answers with classes of a text, by the name of its class.
+bool answersWithClasses(const std::string& architecture) {
+    constexpr std::array<std::string_view, 5> kEnds{"ForSequenceClassification", "ForTokenClassification",
+                                                    "ForQuestionAnswering", "ForMultipleChoice",
+                                                    "ForNextSentencePrediction"};
+    return std::ranges::any_of(kEnds, [&](std::string_view end) { return architecture.ends_with(end); });
+}
 
 /// A folder with a model.
 class FolderSource : public ModelSource {
@@ -149,11 +159,14 @@ private:
         for (const char* parameter : {"embed.W_E", "encoder.embed.W_E", "decoder.embed.W_E"})
             if (config_.axis == AxisKind::Tokens && config_.tokens.isOwn == (parameter[1] != 'm'))
                 tables.push_back(recipeOf(family_, config_, parameter, names_).source);
-        if (!tables.empty()) noteReadout(tables.front());
+        if (!tables.empty()) noteReadout(tables.back()); // that of the stack that says tokens
         leftOut_ = {.tensors = unreadTensors(weights_, used, family_.leftovers, tables),
                     .repeats = weights_.repeats(),
                     .fields = unreadFields(weights_.config(), weights_.fieldLog()),
                     .files = weights_.otherFiles()};
+        for (const std::string& name : reader().texts("architectures"))
+            if (config_.axis == AxisKind::Tokens && config_.classReadout().labels.empty() && answersWithClasses(name))
+                leftOut_.fields.push_back({"architectures", shownJson(name)});
         std::ranges::copy(weights_.warnings(), std::back_inserter(warnings_));
         for (const auto& [read, other] : family_.twins)
             if (const std::string one(read), two(other); config_.tokenReadout().unembedBias && names_.contains(one) &&

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cmath>
 
 // GPT-2. @source Radford et al. 2019, "Language Models are Unsupervised Multitask Learners"; tensor names as in Hugging
@@ -54,7 +55,6 @@ const FamilyNames kNames{.prefix = "transformer.",
                          .global = {{"embed.W_E", "wte.weight"},
                                     {"pos_embed.W_pos", "wpe.weight"},
                                     {"ln_final", "ln_f"},
-                                    {"classifier", "score"},
                                     {"unembed.W_U", "lm_head.weight"}},
                          .blocks = "h.",
                          .inBlock = {{"ln1", "ln_1"},
@@ -67,6 +67,7 @@ const FamilyNames kNames{.prefix = "transformer.",
                                      {"mlp.out", "mlp.c_proj"}}};
 
 WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
+    if (isOfClasses(parameter)) return {.source = classTensor(config.classReadout().kind, "classifier", parameter)};
     const std::string inBlock = splitName(parameter).rest;
     WeightRecipe result{.source = kNames.tensorOf(parameter, names),
                         .transposed = inBlock.starts_with("attn.W") || inBlock.starts_with("mlp.W")};
@@ -96,6 +97,8 @@ nlohmann::json describe(const ModelSpec& config) {
             {"torch_dtype", "float32"}};
 }
 
+constexpr std::array<std::string_view, 1> kGpt2Classes{"GPT2"};
+
 } // namespace
 
 const ModelFamily kGpt2{.id = "gpt2",
@@ -105,7 +108,7 @@ const ModelFamily kGpt2{.id = "gpt2",
                         .recipe = recipe,
                         .describe = describe,
                         .prefix = kNames.prefix,
-                        .classModels = "GPT2",
+                        .classModels = kGpt2Classes,
                         .tie = kTie,
                         .leftovers = {"*h.*.attn.bias", "*h.*.attn.masked_bias"}};
 

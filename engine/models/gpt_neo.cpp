@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
+
 // GPT-Neo: no factor 1/sqrt(D), no biases on q, k and v, and layers with or without a window. @source Black et al.
 // 2021, "GPT-Neo"; Eldan and Li 2023, "TinyStories", arXiv:2305.07759 for the models; tensor names as in Hugging Face's
 // files.
@@ -83,9 +85,12 @@ const FamilyNames kNames{.prefix = "transformer.",
                                      {"mlp.in", "mlp.c_fc"},
                                      {"mlp.out", "mlp.c_proj"}}};
 
-WeightRecipe recipe(const ModelSpec&, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
+    if (isOfClasses(parameter)) return {.source = classTensor(config.classReadout().kind, "classifier", parameter)};
     return {.source = kNames.tensorOf(parameter, names)};
 }
+
+constexpr std::array<std::string_view, 1> kGptNeoClasses{"GPTNeo"};
 
 } // namespace
 
@@ -94,6 +99,7 @@ const ModelFamily kGptNeo{.id = "gpt_neo",
                           .modelTypes = {"gpt_neo"},
                           .config = config,
                           .recipe = recipe,
+                          .classModels = kGptNeoClasses,
                           .tie = kTie,
                           .leftovers = {"*.attn.attention.bias", "*.attn.attention.masked_bias"}};
 

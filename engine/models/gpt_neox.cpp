@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 // GPT-NeoX: partial rotary positions, attention and feed-forward in parallel. @source Black et al. 2022,
 // "GPT-NeoX-20B", arXiv:2204.06745; Biderman et al. 2023, "Pythia", arXiv:2304.01373; tensor names as in Hugging Face's
 // files.
@@ -56,6 +58,7 @@ const FamilyNames kNames{
                 {"mlp.out", "mlp.dense_4h_to_h"}}};
 
 WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
+    if (isOfClasses(parameter)) return {.source = classTensor(config.classReadout().kind, "classifier", parameter)};
     WeightRecipe result{.source = kNames.tensorOf(parameter, names)};
     if (const int part = projectionOf(splitName(parameter).rest); part >= 0) {
         result.group = config.layers.front().headWidth; // query_key_value is [head, 3, D]
@@ -65,6 +68,8 @@ WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const
     return result;
 }
 
+constexpr std::array<std::string_view, 1> kGptNeoXClasses{"GPTNeoX"};
+
 } // namespace
 
 const ModelFamily kGptNeoX{.id = "gpt_neox",
@@ -72,6 +77,7 @@ const ModelFamily kGptNeoX{.id = "gpt_neox",
                            .modelTypes = {"gpt_neox"},
                            .config = config,
                            .recipe = recipe,
+                           .classModels = kGptNeoXClasses,
                            .tie = kTie,
                            .leftovers = {"*.attention.bias", "*.attention.masked_bias", "*.rotary_emb.inv_freq"}};
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -66,25 +67,26 @@ ModelSpec config(const ConfigReader& read, const TensorNames& names) {
     return config;
 }
 
-const FamilyNames kNames{.prefix = "model.",
-                         .global = {{"embed.W_E", "embed_tokens.weight"},
-                                    {"ln_final", "norm"},
-                                    {"classifier", "score"},
-                                    {"unembed.W_U", "lm_head.weight"}},
-                         .blocks = "layers.",
-                         .inBlock = {{"ln1", "input_layernorm"},
-                                     {"ln2", "post_attention_layernorm"},
-                                     {"attn.Q", "self_attn.q_proj"},
-                                     {"attn.K", "self_attn.k_proj"},
-                                     {"attn.V", "self_attn.v_proj"},
-                                     {"attn.O", "self_attn.o_proj"},
-                                     {"mlp.gate", "mlp.gate_proj"},
-                                     {"mlp.in", "mlp.up_proj"},
-                                     {"mlp.out", "mlp.down_proj"}}};
+const FamilyNames kNames{
+    .prefix = "model.",
+    .global = {{"embed.W_E", "embed_tokens.weight"}, {"ln_final", "norm"}, {"unembed.W_U", "lm_head.weight"}},
+    .blocks = "layers.",
+    .inBlock = {{"ln1", "input_layernorm"},
+                {"ln2", "post_attention_layernorm"},
+                {"attn.Q", "self_attn.q_proj"},
+                {"attn.K", "self_attn.k_proj"},
+                {"attn.V", "self_attn.v_proj"},
+                {"attn.O", "self_attn.o_proj"},
+                {"mlp.gate", "mlp.gate_proj"},
+                {"mlp.in", "mlp.up_proj"},
+                {"mlp.out", "mlp.down_proj"}}};
 
-WeightRecipe recipe(const ModelSpec&, const std::string& parameter, const TensorNames& names) {
+WeightRecipe recipe(const ModelSpec& config, const std::string& parameter, const TensorNames& names) {
+    if (isOfClasses(parameter)) return {.source = classTensor(config.classReadout().kind, "score", parameter)};
     return {.source = kNames.tensorOf(parameter, names)};
 }
+
+constexpr std::array<std::string_view, 3> kLlamaClasses{"Llama", "Mistral", "Qwen2"};
 
 } // namespace
 
@@ -95,7 +97,7 @@ const ModelFamily kLlama{.id = "llama",
                          .recipe = recipe,
                          .describe = describeLlama,
                          .prefix = kNames.prefix,
-                         .classModels = "Llama",
+                         .classModels = kLlamaClasses,
                          .tie = kTie,
                          .leftovers = {"*.rotary_emb.inv_freq"}};
 

@@ -24,7 +24,7 @@ constexpr double kMostMean = 1e6, kLeastDeviation = 1e-6, kMostDeviation = 1e6;
 struct Processor {
     std::string_view kind{}; ///< its name without "ImageProcessor" or "FeatureExtractor", and "Fast"
     bool hasEdge = false;    ///< a bare number is the shorter side, not both
-    int64_t size = 0;        ///< 0: the model's own
+    int64_t size = 224;
     ResampleFilter filter = ResampleFilter::Bilinear;
     int64_t crop = 0; ///< 0: the centre is not cropped
     std::vector<double> mean{0.5, 0.5, 0.5}, deviation{0.5, 0.5, 0.5};
@@ -142,14 +142,13 @@ ImageSize fixedSize(const ConfigReader& read, const char* field) {
     return result;
 }
 
-void readResize(const ConfigReader& read, const Processor& usual, const ImageSize& trained,
-                ImagePreprocessing& result) {
+void readResize(const ConfigReader& read, const Processor& usual, ImagePreprocessing& result) {
     if (!read.flag("do_resize", true)) return;
     if (!read.has("size")) {
         if (usual.hasEdge)
             result.shortestEdge = usual.size;
         else
-            result.resize = usual.size > 0 ? ImageSize{usual.size, usual.size} : trained;
+            result.resize = ImageSize{usual.size, usual.size};
         return;
     }
     const nlohmann::json& size = read.json().at("size");
@@ -173,7 +172,7 @@ FolderPreprocessing ofHuggingFace(const fs::path& file, const ModelSpec& model) 
     result.channels = model.patches.channels;
     const Processor& usual = processorOf(read, folder.warnings);
     nameOthers(read, folder.warnings);
-    readResize(read, usual, model.patches.image, result);
+    readResize(read, usual, result);
     result.filter = filterOf(read, usual.filter);
     // ViTImageProcessor does not crop unless it is told to; files without a type are older ones, which crop if they
     // can.

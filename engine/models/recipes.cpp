@@ -33,4 +33,13 @@ int projectionOf(const std::string& inBlock) {
     return inBlock.starts_with("attn.") && part != std::string_view::npos ? static_cast<int>(part) : -1;
 }
 
+bool isOfClasses(const std::string& parameter) { return parameter.starts_with("classifier."); }
+
+std::string classTensor(TextReadout readout, std::string_view ofTokens, const std::string& parameter) {
+    const std::string_view layer = readout == TextReadout::Span         ? "qa_outputs"
+                                   : readout == TextReadout::TokenClass ? ofTokens
+                                                                        : "score";
+    return lookUp({{"classifier", layer}}, parameter);
+}
+
 } // namespace attn

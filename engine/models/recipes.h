@@ -28,6 +28,12 @@ struct FamilyNames {
     std::string tensorOf(const std::string& parameter, const TensorNames& names) const;
 };
 
+/// Whether a parameter belongs to the readout of classes of a text.
+bool isOfClasses(const std::string& parameter);
+/// The tensor of such a parameter in a decoder. @param ofTokens the name of the layer that says a class of each token
+/// @source transformers 4, modeling_layers.py, and the classes of GPT-2, GPT-Neo and GPT-NeoX
+std::string classTensor(TextReadout readout, std::string_view ofTokens, const std::string& parameter);
+
 /// 0, 1 or 2 for a parameter of the query, key or value projection of a block, else -1.
 int projectionOf(const std::string& inBlock);
 

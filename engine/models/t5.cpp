@@ -26,7 +26,8 @@ constexpr std::array<std::string_view, 3> kEmbeddings{"shared.weight", "encoder.
                                                       "decoder.embed_tokens.weight"};
 
 FeedForwardSpec feedForwardOf(const ConfigReader& read) {
-    const std::string kind = read.text("feed_forward_proj", "relu");
+    const std::string kind =
+        read.text("feed_forward_proj", read.text("model_type", "") == "mt5" ? "gated-gelu" : "relu");
     constexpr std::string_view kGated = "gated-";
     const bool isNamedGated = kind.starts_with(kGated), isGated = read.flag("is_gated_act", isNamedGated);
     const std::string name = isNamedGated ? kind.substr(kGated.size()) : kind;

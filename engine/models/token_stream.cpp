@@ -183,7 +183,8 @@ private:
                       Unary::Tanh);
         const int64_t labels = std::ssize(model_.classReadout().labels);
         MatmulOptions options;
-        if (isEncoder(model_)) options.bias = graph_.parameter("classifier.b", {labels});
+        if (isEncoder(model_) || !isOne) // a decoder's for a whole text has none
+            options.bias = graph_.parameter("classifier.b", {labels});
         x = matmul(blocks_.dropped(x), graph_.parameter("classifier.W", {labels, C}), options);
         if (!isSpan || !build_.isTraining) return x;
         const Tensor exists = binary(fill(graph_, {1}, -1), toReal(keyPositions_), Binary::Less); // no padding

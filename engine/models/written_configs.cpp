@@ -230,7 +230,9 @@ ModelSpec configIn(const ModelFamily& family, const ConfigReader& read, const Te
     const std::vector<std::string> architectures = read.texts("architectures");
     if (family.classModels.empty()) return config;
     const auto isListed = [&](std::string_view kind) {
-        return std::ranges::count(architectures, std::string(family.classModels) + std::string(kind)) > 0;
+        return std::ranges::any_of(family.classModels, [&](std::string_view name) {
+            return std::ranges::count(architectures, std::string(name) + std::string(kind)) > 0;
+        });
     };
     // Files of this kind may lack the readout of two texts.
     const bool hasPair = names.contains("pooler.W") || // of composed attention
@@ -263,10 +265,11 @@ nlohmann::json describeIn(const ModelFamily& family, const ModelSpec& config) {
             {"levels", picture->levels}, {"block_height", picture->blockHeight}, {"block_width", picture->blockWidth}};
     const ReadoutSpec& readout = config.classReadout();
     for (const auto& [kind, name] : kClassModels)
-        if (kind == config.readout()) json["architectures"] = {std::string(family.classModels) + std::string(name)};
+        if (kind == config.readout())
+            json["architectures"] = {std::string(family.classModels.front()) + std::string(name)};
     if (predictsTokens(config.readout())) {
         if (!readout.labels.empty())
-            json["architectures"] = {std::string(family.classModels) + std::string(kPretraining)};
+            json["architectures"] = {std::string(family.classModels.front()) + std::string(kPretraining)};
         return json;
     }
     if (readout.labels == fixedLabels(readout.kind)) return json;

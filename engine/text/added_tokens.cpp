@@ -63,7 +63,6 @@ void AddedTokens::makeTrees(bool findsSpecial) {
 
 AddedTokens AddedTokens::parse(const JsonNode& node, const TokenModel& model, const Normalizer& normalizer) {
     std::vector<Token> tokens;
-    constexpr size_t kLongest = 1024; // the text is compared with the token at every place
     size_t bytes = 0;
     const int vocabularySize = static_cast<int>(model.vocabulary().size());
     StringMap<int> ids;

@@ -29,6 +29,7 @@ public:
     };
 
     /// The most bytes of all tokens: the trees that find them take twelve times as many.
+    static constexpr size_t kLongest = 1024; ///< bytes of a token, with which a text is compared at every place
     static constexpr size_t kMostBytes = size_t{1} << 20;
 
     AddedTokens() = default;

@@ -281,6 +281,11 @@ void addTokens(TokenizerParts& parts, const TokenizerFiles& files) {
     size_t bytes = 0;
     for (size_t i = 0; i < tokens.size(); ++i) places.emplace(tokens[i].content, i);
     const auto put = [&](Token token) {
+        if (token.content.size() > AddedTokens::kLongest)
+            throw Error({.what = fmt::format("the files add a token of {} bytes; at most {} are supported",
+                                             token.content.size(), AddedTokens::kLongest),
+                         .where = files.configFile(),
+                         .hint = "copy the files again, or enter token ids"});
         if ((bytes += token.content.size()) > AddedTokens::kMostBytes)
             throw Error({.what = fmt::format("the files add more than {} bytes of tokens", AddedTokens::kMostBytes),
                          .where = files.configFile(),
@@ -412,9 +417,16 @@ std::string wholeTokenizerJson(const fs::path& folder) {
     TokenizerParts parts = TokenizerParts::parse(document, name);
     if (followEnds(parts, files, kind == Kind::Llama)) document["post_processor"] = templateJson(parts);
     if (document == before) return readTextFile(path, kMostJsonBytes);
-    for (json& token : document["added_tokens"]) // other programs ask for the ids
-        if (const auto id = parts.idOf(token["content"].get<std::string>()); id && !token.contains("id"))
+    StringMap<int> ids;
+    for (const AddedTokens::Token& each : parts.added.tokens()) ids.emplace(each.content, each.id);
+    for (json& token : document["added_tokens"]) { // other programs ask for the ids
+        if (token.contains("id")) continue;
+        const auto content = token["content"].get<std::string>();
+        if (const auto added = ids.find(content); added != ids.end())
+            token["id"] = added->second;
+        else if (const auto id = parts.model->idOf(content))
             token["id"] = *id;
+    }
     return document.dump();
 }
 

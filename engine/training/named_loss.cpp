@@ -1,5 +1,6 @@
 #include "engine/training/named_loss.h"
 
+#include "engine/core/error.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/ops/training_ops.h"
 
@@ -72,6 +73,11 @@ int64_t LossTargets::count() const {
 void fillTargets(GpuExecutor& executor, const NamedLoss& loss, const Batch& batch, double weight) {
     const LossTargets targets(loss, batch);
     const std::span<float> weights = executor.input(weightsInput(loss));
+    if (targets.columns() > loss.perRow || static_cast<size_t>(batch.rows * loss.perRow) > weights.size())
+        throw Error({.what = fmt::format("{} rows of {} targets do not fit a graph with {} in rows of {}", batch.rows,
+                                         targets.columns(), weights.size(), loss.perRow),
+                     .where = "loss " + loss.name,
+                     .hint = "report this as a fault of the program"});
     const auto choices = loss.hasChoices() ? executor.inputIntegers(targetsInput(loss)) : std::span<int32_t>();
     const auto numbers = readsNumbers(loss) ? executor.input(targetsInput(loss)) : std::span<float>();
     std::ranges::fill(weights, loss.hasChoices() ? static_cast<float>(weight) : 0); // a choice can say that it is none

@@ -158,10 +158,10 @@ size_t Trainer::firstGate(size_t site) const {
     return first;
 }
 
-void Trainer::fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
-                   std::span<const float> openness) const {
+void Trainer::fill(GpuExecutor& executor, std::span<const NamedLoss> losses, const Batch& batch,
+                   const LossWeights& weights, std::span<const float> openness) const {
     objective_->fill(executor, batch);
-    for (const NamedLoss& loss : losses_) {
+    for (const NamedLoss& loss : losses) {
         const auto weight = weights.find(loss.name);
         fillTargets(executor, loss, batch, weight == weights.end() ? 1 : weight->second);
     }
@@ -212,7 +212,7 @@ Trainer::StepReport Trainer::step() {
         updater.input(step_inputs::kInverseScale)[0] = static_cast<float>(1 / lossScale_.scale);
     }
     for (int part = 0; part < parts; ++part) {
-        fill(*step_, batch.parts[static_cast<size_t>(part)], batch.weights, openGates_);
+        fill(*step_, losses_, batch.parts[static_cast<size_t>(part)], batch.weights, openGates_);
         params[StepScalar::Step] = static_cast<uint32_t>(stepsDone_ * parts + part);
         params[StepScalar::MicroStep] = static_cast<uint32_t>(part);
         step_->run(params);
@@ -259,7 +259,7 @@ Said Trainer::say(const Batch& batch, bool continues) {
     GpuExecutor& executor = evaluator();
     for (const std::string& name : carried_)
         if (!continues) store_->zero(kEvaluated + name);
-    fill(executor, batch, {}, evaluationGates_);
+    fill(executor, losses_, batch, {}, evaluationGates_);
     executor.run({});
     Said said(executor);
     objective_->choose(said, batch);
@@ -387,7 +387,7 @@ Trainer::LengthEvaluation Trainer::measure(const Objective::Forward& forward, co
     const NamedLoss& first = loss.model.losses.front();
     const auto executor = makeExecutor(loss.model, {{Said::nameOfLosses(first.name), loss.losses},
                                                     {Said::nameOfBest(first.name), topK(first.prediction, 1).indices}});
-    fill(*executor, batch, {}, evaluationGates_);
+    fill(*executor, loss.model.losses, batch, {}, evaluationGates_);
     executor->run({});
     const Said said(*executor);
     const std::vector<int32_t>& targets = batch[first.name];

@@ -158,7 +158,8 @@ private:
     };
     StepBatch nextBatch() const;
     Said say(const Batch& batch, bool continues);
-    void fill(GpuExecutor& executor, const Batch& batch, const LossWeights& weights,
+    /// @param losses those of the executor's graph
+    void fill(GpuExecutor& executor, std::span<const NamedLoss> losses, const Batch& batch, const LossWeights& weights,
               std::span<const float> gates) const;
     GpuExecutor& evaluator();
     void requireLoss(double loss) const; ///< @throws NotFinite if it is not finite

@@ -196,7 +196,7 @@ double Trainer::vanishingGradients(double scale) {
     }
     const auto executor = makeExecutor(step.loss.model, {{"before", before}, {"after", after}});
     const StepBatch batch = nextBatch();
-    fill(*executor, batch.parts.front(), batch.weights, openGates_);
+    fill(*executor, losses_, batch.parts.front(), batch.weights, openGates_);
     executor->input(step_inputs::kLossScale)[0] = static_cast<float>(scale);
     StepParams params;
     params[StepScalar::Seed] = static_cast<uint32_t>(recipe_.settings.seed);

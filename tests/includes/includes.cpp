@@ -166,6 +166,21 @@ TEST_CASE("includes: every box says when it replaces a number", "[includes]") {
     CHECK(boxesOfQt(tree.root()).size() == 1);
 }
 
+TEST_CASE("includes: no text is put into a sentence before another argument", "[includes]") {
+    CHECK(chainedTexts(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
+
+    const MadeUp tree;
+    tree.write("app/a.cpp", "tr(\"%1 %2\").arg(step).arg(count);\n"
+                            "tr(\"%1 %2\").arg(labels[row])\n    .arg(row);\n"
+                            "tr(\"%1 %2\").arg(value, 0, 'f', 2).arg(step);\n"
+                            "tr(\"%1 %2 %3\").arg(first, second).arg(step);\n"
+                            "tr(\"%1 %2\").arg(row).arg(labels[row]);\n");
+    const Problems found = chainedTexts(tree.root());
+    REQUIRE(found.size() == 2);
+    CHECK(found.front().starts_with("app/a.cpp:2: the next arg() fills"));
+    CHECK(found.back().starts_with("app/a.cpp:5: the next arg() fills"));
+}
+
 TEST_CASE("includes: no source has views that Clang 14 cannot read", "[includes]") {
     CHECK(viewsOfRanges(fs::path(ATTN_SOURCE_DIR).lexically_normal()) == Problems());
 

@@ -137,6 +137,46 @@ void checkViews(const std::string& file, const std::string& text, std::vector<st
                                ", which Clang 14 cannot read");
 }
 
+/// The end of the call whose arguments begin at `at`, and whether it has several that are no format of a number.
+std::pair<size_t, bool> callAt(const std::string& text, size_t at) {
+    size_t comma = 0, depth = 1;
+    for (; depth > 0 && at < text.size(); ++at) {
+        if (text[at] == '"' || text[at] == '\'') {
+            const char quote = text[at++];
+            while (at < text.size() && text[at] != quote) at += text[at] == '\\' ? 2 : 1;
+        } else if (std::string_view("([{").find(text[at]) != std::string_view::npos) {
+            ++depth;
+        } else if (std::string_view(")]}").find(text[at]) != std::string_view::npos) {
+            --depth;
+        } else if (text[at] == ',' && depth == 1 && comma == 0) {
+            comma = at;
+        }
+    }
+    const size_t second = comma == 0 ? text.npos : text.find_first_not_of(" \n", comma + 1);
+    return {at, second != text.npos && std::isdigit(static_cast<unsigned char>(text[second])) == 0};
+}
+
+// Of one argument, the words tell whether it is a text: a name, a title, a label.
+void checkChains(const std::string& file, const std::string& text, std::vector<std::string>& problems) {
+    static const std::regex words(
+        "[lL]abel|[tT]itle|[nN]ame\\b|[nN]ame\\(|[tT]ext\\b|Text\\(|\\.join\\(|fromStdString|from(?:View|"
+        "Engine)|quoted\\(|csv|note\\b|errorString");
+    if (!file.starts_with("app/")) return;
+    constexpr std::string_view kCallOfArg = ".arg(";
+    for (size_t at = text.find(kCallOfArg); at != text.npos; at = text.find(kCallOfArg, at + 1)) {
+        const size_t begin = at + kCallOfArg.size();
+        const auto [end, hasSeveral] = callAt(text, begin);
+        const size_t next = text.find_first_not_of(" \n", end);
+        if (next == text.npos || text.compare(next, kCallOfArg.size(), kCallOfArg) != 0) continue;
+        if (!hasSeveral && !std::regex_search(text.substr(begin, end - begin), words)) continue;
+        problems.push_back(
+            file + ":" +
+            std::to_string(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1) +
+            ": the next arg() fills the \"%1\" in this text. Give one arg() all arguments, numbers as "
+            "QString::number()");
+    }
+}
+
 using Check = void (*)(const std::string& file, const std::string& text, std::vector<std::string>& problems);
 
 std::string contentOf(const fs::path& file) {
@@ -289,6 +329,8 @@ std::vector<std::string> partsToldById(const fs::path& root) { return checked(ro
 std::vector<std::string> guessedMarkup(const fs::path& root) { return checked(root, checkMarkup); }
 
 std::vector<std::string> boxesOfQt(const fs::path& root) { return checked(root, checkBoxes); }
+
+std::vector<std::string> chainedTexts(const fs::path& root) { return checked(root, checkChains); }
 
 std::vector<std::string> viewsOfRanges(const fs::path& root) { return checked(root, checkViews); }
 

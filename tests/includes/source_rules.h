@@ -30,6 +30,10 @@ std::vector<std::string> boxesOfQt(const std::filesystem::path& root);
 /// libstdc++ 12, so that `./dev lint` and `./dev fuzz` would stop at the file. One sentence for each.
 std::vector<std::string> viewsOfRanges(const std::filesystem::path& root);
 
+/// The texts in app that QString::arg puts into a sentence before another call of arg, which would fill the "%1" in
+/// such a text. One call with all arguments leaves texts as they are. One sentence for each.
+std::vector<std::string> chainedTexts(const std::filesystem::path& root);
+
 /// The words that docs/glossary.md has in italics under "do not say", where comments, texts with a space and documents
 /// use them: in engine, app, docs and the lessons. Dated documents (decisions, the changelog) and the glossary itself
 /// are not read. One sentence for each use.

@@ -1,3 +1,4 @@
+#include "engine/inference/language_model.h"
 #include "engine/inference/text_classes.h"
 #include "engine/models/config_reader.h"
 #include "tests/models/model_folder.h"
@@ -122,4 +123,122 @@ TEST_CASE("attention-cli classify: a picture with several labels, one label, or 
     folder.edit("config.json", [](json& config) { config["problem_type"] = "regression"; });
     checkProgram("lens" + rest, 1, {"answers with numbers (regression)", "attribution"});
     checkProgram("ablate" + rest, 0, {"L0 H0"});
+}
+
+// Decoders with classes: the names and the biases are those of transformers' classes.
+
+namespace {
+
+/// Adds a classifier of two labels to the weights of a small decoder. @param bias of both labels; empty: none
+void addClassifier(ModelFolder& folder, const std::string& architecture, const std::string& layer,
+                   const std::vector<float>& bias) {
+    int64_t width = 0;
+    folder.edit("config.json", [&](json& config) {
+        width = config.contains("n_embd") ? config["n_embd"] : config["hidden_size"];
+        config["architectures"] = {architecture};
+        if (architecture.starts_with("Mistral")) config["model_type"] = "mistral"; // the tensors are those of Llama
+        config["id2label"] = {{"0", "A"}, {"1", "B"}};
+    });
+    auto [header, data] = folder.weights();
+    const auto add = [&](const std::string& name, const json& shape, const std::vector<float>& values) {
+        const size_t begin = data.size();
+        data.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+        header[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, data.size()}}};
+    };
+    std::vector<float> weights;
+    for (int64_t i = 0; i < 2 * width; ++i) weights.push_back(0.05f * static_cast<float>(i % 7 - 3));
+    add(layer + ".weight", {2, width}, weights);
+    if (!bias.empty()) add(layer + ".bias", {2}, bias);
+    writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+}
+
+std::vector<float> logitsOf(const ModelFolder& folder) {
+    LanguageModel model(openModelSource(folder.path().string()), {});
+    model.feed(std::vector<int>{3, 1, 4, 1, 5});
+    const auto classes = model.classes();
+    REQUIRE(classes);
+    return classes->logits;
+}
+
+} // namespace
+
+TEST_CASE("decoders with classes: a class of each token has the bias and the names of its class", "[models][gpu]") {
+    const auto [model, architecture, layer] = GENERATE(
+        table<std::string, std::string, std::string>({{"llama", "LlamaForTokenClassification", "score"},
+                                                      {"llama", "MistralForTokenClassification", "score"},
+                                                      {"qwen2", "Qwen2ForTokenClassification", "score"},
+                                                      {"gpt2", "GPT2ForTokenClassification", "classifier"},
+                                                      {"gpt_neo", "GPTNeoForTokenClassification", "classifier"},
+                                                      {"gpt_neox", "GPTNeoXForTokenClassification", "classifier"}}));
+    INFO(architecture);
+    ModelFolder with(model), without(model);
+    addClassifier(with, architecture, layer, {100, -100});
+    addClassifier(without, architecture, layer, {0, 0});
+    const std::vector<float> found = logitsOf(with), bare = logitsOf(without);
+    REQUIRE(found.size() == 10);
+    REQUIRE(bare.size() == found.size());
+    for (size_t i = 0; i < found.size(); ++i)
+        CHECK(found[i] == Approx(bare[i] + (i % 2 == 0 ? 100 : -100)).margin(1e-3));
+}
+
+TEST_CASE("decoders with classes: a class of a whole text opens for every family", "[models][gpu]") {
+    const auto [model, architecture] =
+        GENERATE(table<std::string, std::string>({{"llama", "LlamaForSequenceClassification"},
+                                                  {"llama", "MistralForSequenceClassification"},
+                                                  {"qwen2", "Qwen2ForSequenceClassification"},
+                                                  {"gpt2", "GPT2ForSequenceClassification"},
+                                                  {"gpt_neo", "GPTNeoForSequenceClassification"},
+                                                  {"gpt_neox", "GPTNeoXForSequenceClassification"}}));
+    INFO(architecture);
+    ModelFolder folder(model);
+    addClassifier(folder, architecture, "score", {});
+    const auto source = openModelSource(folder.path().string());
+    CHECK(source->config().readout() == TextReadout::TextClass);
+    CHECK(source->config().classReadout().labels == std::vector<std::string>{"A", "B"});
+    CHECK(source->leftOut().fields.empty());
+    CHECK(logitsOf(folder).size() == 2);
+}
+
+TEST_CASE("classes that no family here has are named among what is left out", "[models]") {
+    const auto [model, architecture] =
+        GENERATE(table<std::string, std::string>({{"roberta", "RobertaForSequenceClassification"},
+                                                  {"distilbert", "DistilBertForTokenClassification"},
+                                                  {"t5", "T5ForSequenceClassification"},
+                                                  {"gpt2", "MistralForSequenceClassification"}}));
+    INFO(architecture);
+    ModelFolder folder(model);
+    folder.edit("config.json", [&](json& config) { config["architectures"] = {architecture}; });
+    const auto source = openModelSource(folder.path().string());
+    const auto& fields = source->leftOut().fields;
+    CHECK(std::ranges::count(fields, LeftOut::Field{"architectures", '"' + architecture + '"'}) == 1);
+}
+
+TEST_CASE("two stacks with tables of their own: the readout is compared with the decoder's", "[models]") {
+    ModelFolder folder("marian_two_tables");
+    folder.edit("config.json", [](json& config) { config["tie_word_embeddings"] = true; });
+    auto [header, data] = folder.weights();
+    std::string name;
+    for (const auto& [tensor, entry] : header.items())
+        if (tensor.ends_with("decoder.embed_tokens.weight")) name = tensor;
+    REQUIRE_FALSE(name.empty());
+    const size_t begin = header[name]["data_offsets"][0], end = header[name]["data_offsets"][1];
+    if (!header.contains("lm_head.weight")) {
+        json entry = header[name];
+        entry["data_offsets"] = {data.size(), data.size() + end - begin};
+        data += data.substr(begin, end - begin);
+        header["lm_head.weight"] = entry;
+        writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
+    }
+    for (const std::string& warning : openModelSource(folder.path().string())->warnings())
+        CHECK_THAT(warning, !CONTAINS("differs from the embedding"));
+}
+
+TEST_CASE("mT5: without a word in config.json its feed-forward layers are gated", "[models]") {
+    ModelFolder folder("mt5");
+    folder.edit("config.json", [](json& config) {
+        for (const char* field : {"feed_forward_proj", "dense_act_fn", "is_gated_act"}) config.erase(field);
+    });
+    const auto config = openModelSource(folder.path().string())->config();
+    CHECK(config.feedForward.gated);
+    CHECK(config.feedForward.activation == Activation::GeluTanh);
 }

@@ -316,4 +316,6 @@ TEST_CASE(
     CHECK(tokenizer.vocabularySize() == first + kMany);
     write(1100, std::string(1000, '<'));
     CHECK(refuses([&] { Tokenizer::ofFolder(folder.path()); }, "the files add more than 1048576 bytes of tokens"));
+    write(1, std::string(1100, '<'));
+    CHECK(refuses([&] { Tokenizer::ofFolder(folder.path()); }, "the files add a token of 1102 bytes; at most 1024"));
 }

@@ -143,6 +143,11 @@ TEST_CASE("images: IDX files become splits", "[training]") {
     writeFile(other / "t10k-labels-idx1-ubyte", std::string("\x00\x00\x08\x01", 4) + bigEndian(2) + "ab");
     CHECK_THAT(sentenceOf([&] { readImageData(other.path(), {}); }),
                CONTAINS("has labels for 2 pictures but there are 20"));
+
+    const TemporaryFolder few; // a tenth of them is for validation
+    writeIdx(few, "train", 5);
+    writeIdx(few, "t10k", 20);
+    CHECK_THAT(sentenceOf([&] { readImageData(few.path(), {}); }), CONTAINS("leaves a split empty"));
 }
 
 TEST_CASE("images: a folder for each class, CIFAR's batches, and what is neither", "[training]") {
@@ -175,6 +180,9 @@ TEST_CASE("images: a folder for each class, CIFAR's batches, and what is neither
     CHECK(pictures.splits[2].size() == 20);
     writeFile(cifar / "test_batch.bin", records.substr(1));
     CHECK_THAT(sentenceOf([&] { readImageData(cifar.path(), {}); }), CONTAINS("whole records of 3073"));
+    writeFile(cifar / "data_batch_1.bin", records.substr(0, 5 * 3073));
+    writeFile(cifar / "test_batch.bin", records);
+    CHECK_THAT(sentenceOf([&] { readImageData(cifar.path(), {}); }), CONTAINS("leaves a split empty"));
 
     const TemporaryFolder empty;
     CHECK_THAT(sentenceOf([&] { readImageData(empty.path(), {8, 8}); }), CONTAINS("no training pictures"));

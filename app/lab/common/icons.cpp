@@ -29,7 +29,8 @@ public:
         const QColor colour =
             QGuiApplication::palette().color(isDisabled ? QPalette::Disabled : QPalette::Active, role);
         const QString key =
-            QStringLiteral("icon/%1/%2/%3x%4").arg(name_, colour.name()).arg(size.width()).arg(size.height());
+            QStringLiteral("icon/%1/%2/%3x%4")
+                .arg(name_, colour.name(), QString::number(size.width()), QString::number(size.height()));
         QPixmap pixmap;
         if (QPixmapCache::find(key, &pixmap)) return pixmap;
         pixmap = QPixmap(size);

@@ -119,11 +119,9 @@ QString csvOf(const HeadDetection& found) {
     text += '\n';
     for (const HeadScores& head : found.heads) {
         text += QStringLiteral("%1,%2,%3,%4,%5")
-                    .arg(head.site)
-                    .arg(head.head)
-                    .arg(fromEngine(head.kind() ? head.kinds[*head.kind()].id : "mixed"))
-                    .arg(head.down)
-                    .arg(head.right);
+                    .arg(QString::number(head.site), QString::number(head.head),
+                         fromEngine(head.kind() ? head.kinds[*head.kind()].id : "mixed"), QString::number(head.down),
+                         QString::number(head.right));
         for (const float score : head.scores)
             text += std::isnan(score) ? QStringLiteral(",") : QStringLiteral(",%1").arg(static_cast<double>(score));
         text += '\n';
@@ -336,8 +334,7 @@ void HeadTable::explain() {
         return explanation_->setText(tr("Select a head to see why it has its kind and where it looks."));
     const HeadScores& to = reference_->in->heads[reference_->index];
     explanation_->setText(tr("Sorted by similarity to %1 of %2. Open another model to find similar heads there.")
-                              .arg(fromEngine(to.label))
-                              .arg(shownText(reference_->model->name)));
+                              .arg(fromEngine(to.label), shownText(reference_->model->name)));
 }
 
 QString HeadTable::explanationOf(const HeadScores& head) const {
@@ -348,9 +345,8 @@ QString HeadTable::explanationOf(const HeadScores& head) const {
         if (*named.source) reason += ' ' + tr("(source: %1)").arg(fromEngine(named.source));
         reasons << reason;
     }
-    QString text = tr("%1 – %2")
-                       .arg(fromEngine(head.label))
-                       .arg(reasons.isEmpty() ? tr("mixed: no kind dominates") : reasons.join("; "));
+    QString text = tr("%1 – %2").arg(fromEngine(head.label),
+                                     reasons.isEmpty() ? tr("mixed: no kind dominates") : reasons.join("; "));
     if (!text.endsWith('.')) text += '.';
     const HeadScores* before = beforeOf(head);
     if (!before) return text;

@@ -31,8 +31,8 @@ QString describe(Storage storage, const std::string& dtype) {
     const QString name = nameOf(storage);
     const auto withBits = [&](int bits) {
         const bool isOfFile = QString::fromStdString(dtype).compare(name, Qt::CaseInsensitive) == 0;
-        return isOfFile ? StorageDialog::tr("%1: %2 bits, as in the file").arg(name).arg(bits)
-                        : StorageDialog::tr("%1: %2 bits, rounded").arg(name).arg(bits);
+        return isOfFile ? StorageDialog::tr("%1: %2 bits, as in the file").arg(name, QString::number(bits))
+                        : StorageDialog::tr("%1: %2 bits, rounded").arg(name, QString::number(bits));
     };
     switch (storage) {
     case Storage::F32:

@@ -71,7 +71,8 @@ public:
     double number(const QString& key, double minimum, double maximum) const {
         const double value = object_.value(key).toDouble();
         if (!object_.value(key).isDouble() || value < minimum || value > maximum)
-            throw Problem{QStringLiteral("\"%1\" is not a number from %2 to %3").arg(key).arg(minimum).arg(maximum),
+            throw Problem{QStringLiteral("\"%1\" is not a number from %2 to %3")
+                              .arg(key, QString::number(minimum), QString::number(maximum)),
                           {}};
         return value;
     }
@@ -225,8 +226,9 @@ std::variant<Lesson, Failure> lessonFromJson(const QByteArray& json, const QStri
     QString place = where;
     try {
         if (error.error != QJsonParseError::NoError)
-            throw Problem{
-                QStringLiteral("this is not JSON: %1 at character %2").arg(error.errorString()).arg(error.offset), {}};
+            throw Problem{QStringLiteral("this is not JSON: %1 at character %2")
+                              .arg(error.errorString(), QString::number(error.offset)),
+                          {}};
         const QJsonObject object = document.object();
         if (!object.contains("title") && !object.contains("steps"))
             throw Problem{QStringLiteral("this is not a lesson file"),
@@ -238,7 +240,7 @@ std::variant<Lesson, Failure> lessonFromJson(const QByteArray& json, const QStri
         const QJsonArray steps = fields.list("steps");
         if (steps.isEmpty()) throw Problem{QStringLiteral("the lesson has no steps"), {}};
         for (qsizetype i = 0; i < steps.size(); ++i) {
-            place = QStringLiteral("%1, step %2").arg(where).arg(i + 1);
+            place = QStringLiteral("%1, step %2").arg(where, QString::number(i + 1));
             lesson.steps.push_back(stepFrom(steps[i].toObject()));
         }
     } catch (const Problem& problem) {
@@ -276,7 +278,7 @@ std::optional<Failure> checkControls(const Lesson& lesson, const QWidget& window
                 return failureOf(
                     {QStringLiteral("there is no control \"%1\"").arg(name),
                      QStringLiteral("see the author's guide, assets/lessons/README.md, for the names of controls")},
-                    QStringLiteral("%1, step %2").arg(lesson.id).arg(i + 1));
+                    QStringLiteral("%1, step %2").arg(lesson.id, QString::number(i + 1)));
     }
     return {};
 }

@@ -57,8 +57,7 @@ QString siteAndNumbers(const QJsonValue& value, qsizetype count) {
     }
     if (numbers(list, 1 + count).isEmpty()) return {};
     return QStringLiteral("it takes a list of a site, such as \"%1\", and %2 numbers")
-        .arg(QString::fromStdString(siteName(1)))
-        .arg(count);
+        .arg(QString::fromStdString(siteName(1)), QString::number(count));
 }
 
 } // namespace

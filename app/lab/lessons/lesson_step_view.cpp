@@ -186,7 +186,7 @@ void LessonStepView::answer() {
 /// @return whether it is another step
 bool LessonStepView::showStep() {
     const LessonStep& step = player_->currentStep();
-    const QString now = QStringLiteral("%1/%2").arg(player_->lesson().id).arg(player_->step());
+    const QString now = QStringLiteral("%1/%2").arg(player_->lesson().id, QString::number(player_->step()));
     const bool isNew = std::exchange(shown_, now) != now;
     if (!isNew && player_->isAnswered()) return false;
     title_->setText(step.title);

@@ -113,7 +113,7 @@ int RunListModel::rowOf(const QString& folder) const {
 QString RunListModel::newFolder(const QString& task) const {
     QString folder = folder_ + "/" + task;
     for (int i = 2; QFileInfo::exists(folder) || rowOf(folder) >= 0; ++i)
-        folder = QStringLiteral("%1/%2-%3").arg(folder_, task).arg(i);
+        folder = QStringLiteral("%1/%2-%3").arg(folder_, task, QString::number(i));
     return folder;
 }
 
@@ -139,7 +139,7 @@ void RunListModel::append(const QString& folder, const std::vector<MetricPoint>&
 
 QString RunListModel::putAside(int row) {
     Run& run = runs_[static_cast<size_t>(row)];
-    const QString place = QStringLiteral("%1/%2/%3").arg(folder_, kAside).arg(aside_.size()),
+    const QString place = QStringLiteral("%1/%2/%3").arg(folder_, kAside, QString::number(aside_.size())),
                   aside = place + "/" + run.name;
     QDir().mkpath(place);
     if (QFileInfo::exists(run.folder) && !QDir().rename(run.folder, aside)) return {};

@@ -140,8 +140,8 @@ void BeamsPanel::show() {
                    .arg(all == 1 ? tr("1 text finished.")
                         : all == std::ssize(beams->finished)
                             ? tr("%1 texts finished.").arg(all)
-                            : tr("%1 texts finished; the best %2 are kept.").arg(all).arg(beams->finished.size()))
-                   .arg(best->score, 0, 'f', 2)
+                            : tr("%1 texts finished; the best %2 are kept.").arg(all).arg(beams->finished.size()),
+                        QString::number(best->score, 'f', 2))
              : tr("No text is finished yet. Click a box: every view then shows the attention of its text."));
     const QSize size = figure->pageSize({}, tree_->theme()).toSize();
     const auto* bar = scroll_->horizontalScrollBar();

@@ -94,7 +94,7 @@ QString csvOf(const std::vector<ExportedRun>& runs) {
     text += '\n';
     for (const ExportedRun& run : runs)
         for (const MetricPoint& point : run.points) {
-            text += QStringLiteral("%1,%2").arg(run.name).arg(point.step);
+            text += QStringLiteral("%1,%2").arg(csvText(run.name), QString::number(point.step));
             for (const char* name : columns) {
                 const auto value = point.find(name);
                 text += ',' + (value ? QString::number(*value, 'g', 9) : QString());

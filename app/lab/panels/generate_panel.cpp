@@ -292,9 +292,8 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         if (snapshot->model && snapshot->model->ownContext > context) // else the limit is the model's
             hint(tr("%1 (Attention Lab's limit)").arg(tokenCount_->text()),
                  tr("%1. Attention Lab reads at most %L2 of the %L3 tokens that this model allows.")
-                     .arg(tokenCount_->text())
-                     .arg(context)
-                     .arg(snapshot->model->ownContext));
+                     .arg(tokenCount_->text(), QLocale().toString(context),
+                          QLocale().toString(snapshot->model->ownContext)));
         if (isWriting && endsWithLoneSpace(*snapshot))
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));

@@ -39,10 +39,8 @@ QString factsOf(const Snapshot& snapshot) {
     QStringList facts;
     const Site& first = model.structure.sites.front();
     facts << ModelPanel::tr("%1: %2 layers, %3 heads of width %4")
-                 .arg(QString::fromStdString(model.familyTitle))
-                 .arg(model.layers)
-                 .arg(model.heads)
-                 .arg(first.headWidth);
+                 .arg(QString::fromStdString(model.familyTitle), QString::number(model.layers),
+                      QString::number(model.heads), QString::number(first.headWidth));
     if (first.keyValueHeads != first.heads)
         facts << ModelPanel::tr("%1 key/value heads, each shared by %2 query heads")
                      .arg(first.keyValueHeads)

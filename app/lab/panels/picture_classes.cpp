@@ -46,12 +46,9 @@ QString knownClasses(const ModelInfo& info) {
 
 QString describedModel(const ModelInfo& info) {
     const QString shape = PictureClasses::tr("%1: %2, %3 layers of %4 heads, %5 × %6 patches of %7 × %7 pixels.")
-                              .arg(shownText(info.name), QString::fromStdString(info.familyTitle))
-                              .arg(info.layers)
-                              .arg(headsText(info))
-                              .arg(info.grid.height)
-                              .arg(info.grid.width)
-                              .arg(info.patch);
+                              .arg(shownText(info.name), QString::fromStdString(info.familyTitle),
+                                   QString::number(info.layers), headsText(info), QString::number(info.grid.height),
+                                   QString::number(info.grid.width), QString::number(info.patch));
     return info.classes > 0 ? shape + ' ' + knownClasses(info) : shape;
 }
 
@@ -165,10 +162,9 @@ ExportNumbers PictureClasses::numbers() const {
                     for (size_t at = 0; at < answer.probabilities.size(); ++at) {
                         QString label = QString::fromStdString(snapshot->model->labelOf(static_cast<int>(at)));
                         text += QStringLiteral("%1,\"%2\",%3,%4\n")
-                                    .arg(at)
-                                    .arg(label.replace('"', "\"\""))
-                                    .arg(static_cast<double>(answer.probabilities[at]))
-                                    .arg(static_cast<double>(answer.logits[at]));
+                                    .arg(QString::number(at), label.replace('"', "\"\""),
+                                         QString::number(static_cast<double>(answer.probabilities[at])),
+                                         QString::number(static_cast<double>(answer.logits[at])));
                     }
                     return text;
                 },

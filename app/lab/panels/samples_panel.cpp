@@ -91,7 +91,7 @@ void SamplesPanel::showPicture(int row) {
     if (!predictions || row < 0 || row >= static_cast<int>(predictions->examples.size())) return;
     bench_.requestPicture(
         std::make_shared<const Image>(predictions->examples[static_cast<size_t>(row)].example.picture),
-        tr("%1, picture %2").arg(predictions_->model().labelOf(row)).arg(row + 1));
+        tr("%1, picture %2").arg(predictions_->model().labelOf(row), QString::number(row + 1)));
 }
 
 ExportNumbers SamplesPanel::numbers() const {

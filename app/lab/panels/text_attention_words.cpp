@@ -83,9 +83,9 @@ void TextAttention::nameWords(int query) {
     const HeatmapFigure& head = heatmap_->figure();
     const std::vector<QString>& labels = head.queryLabels();
     const bool isKnown = query >= 0 && query < static_cast<int>(labels.size());
-    wordsTitle_->setText(
-        isKnown ? tr("%1 · query “%2”, token %3").arg(head.title, labels[static_cast<size_t>(query)]).arg(query)
-                : head.title);
+    wordsTitle_->setText(isKnown ? tr("%1 · query “%2”, token %3")
+                                       .arg(head.title, labels[static_cast<size_t>(query)], QString::number(query))
+                                 : head.title);
     wordsMeaning_->setText(
         head.before
             ? tr("The stronger the colour of a word, the larger the difference in its attention weight:")

@@ -65,7 +65,8 @@ void RunAnimation::take() {
     const int64_t step = *checkpointStep(checkpoints_[next_]);
     if (path_.endsWith(".png", Qt::CaseInsensitive)) {
         const QString name =
-            QStringLiteral("%1-%2.png").arg(path_.chopped(4)).arg(static_cast<qlonglong>(step), 6, 10, QChar('0'));
+            QStringLiteral("%1-%2.png")
+                .arg(path_.chopped(4), QString::number(static_cast<qlonglong>(step)).rightJustified(6, QChar('0')));
         return write(
             [picture, name](const std::atomic<bool>& isStopped) {
                 return isStopped ? std::nullopt : writePng(picture, name);

@@ -39,7 +39,8 @@ void TrainingController::show(const TrainingSnapshot& snapshot) {
         text = tr("Preparing the engine, once: %1 %").arg(qRound(100 * snapshot.preparation));
     if (snapshot.state == TrainingSnapshot::State::Preparing) text = tr("Preparing to train %1").arg(run);
     if (snapshot.state == TrainingSnapshot::State::Training)
-        text = tr("Training %1: step %2 of %3").arg(run).arg(snapshot.step).arg(snapshot.recipe->schedule.steps);
+        text = tr("Training %1: step %2 of %3")
+                   .arg(run, QString::number(snapshot.step), QString::number(snapshot.recipe->schedule.steps));
     notices_.status().setTraining(text);
     withdrawOffer();
 }

@@ -90,9 +90,9 @@ void DrawingCanvas::lineTo(const QPointF& end) {
 
 void DrawingCanvas::say() {
     setAccessibleDescription(tr("The pen is %1, %2 % from the left and %3 % from the top.")
-                                 .arg(isDown_ ? tr("on the paper") : tr("above the paper"))
-                                 .arg(qRound(100 * pen_.x() / kPixels))
-                                 .arg(qRound(100 * pen_.y() / kPixels)));
+                                 .arg(isDown_ ? tr("on the paper") : tr("above the paper"),
+                                      QString::number(qRound(100 * pen_.x() / kPixels)),
+                                      QString::number(qRound(100 * pen_.y() / kPixels))));
 }
 
 void DrawingCanvas::paintEvent(QPaintEvent*) {

@@ -168,10 +168,9 @@ void InputControls::showSentence() {
         sentence_->setText(tr("Type a sentence in the Generate panel first."));
     else
         sentence_->setText(tr("“%1” in layer %2 of %4 (%3 layers). Change the sentence in the Generate panel.")
-                               .arg(text_.left(120).simplified())
-                               .arg(std::min(setup_.input.layer, layers_ - 1))
-                               .arg(layers_)
-                               .arg(model_));
+                               .arg(text_.left(120).simplified(),
+                                    QString::number(std::min(setup_.input.layer, layers_ - 1)),
+                                    QString::number(layers_), model_));
 }
 
 PlaygroundSetup InputControls::completed(PlaygroundSetup setup) {

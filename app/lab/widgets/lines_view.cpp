@@ -48,8 +48,7 @@ QString LinesView::reading() const {
         values << (figure_.lines.size() == 1 ? value : QStringLiteral("%1 %2").arg(line.label, value));
     }
     return tr("%1: %2 %3: %4")
-        .arg(figure_.title, figure_.placeTitle, figure_.placeText(*figure_.hovered))
-        .arg(values.join(QStringLiteral(", ")));
+        .arg(figure_.title, figure_.placeTitle, figure_.placeText(*figure_.hovered), values.join(QStringLiteral(", ")));
 }
 
 void LinesView::point(std::optional<int> index) {

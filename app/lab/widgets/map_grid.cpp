@@ -34,9 +34,8 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
         // Small maps truncate the note.
         views_[i]->setToolTip(
             tr("%1\nDouble-click to enlarge this heatmap, or to show all of them again.\nComputed in %2 ms on %3")
-                .arg(views_[i]->figure().note)
-                .arg(snapshot->elapsedMs, 0, 'f', 0)
-                .arg(QString::fromStdString(snapshot->device)));
+                .arg(views_[i]->figure().note, QString::number(snapshot->elapsedMs, 'f', 0),
+                     QString::fromStdString(snapshot->device)));
         views_[i]->setObjectName("map." + QString::fromStdString(names[i]));
     }
     count_ = names.size();

@@ -111,9 +111,8 @@ QString line(const QString& name, std::string_view text) {
 }
 QString sourceText(const Citation& source) {
     return QStringLiteral("<p><i>%1 (%2). %3. %4. %5</i></p>")
-        .arg(fromEngine(source.authors).toHtmlEscaped())
-        .arg(source.year)
-        .arg(fromEngine(source.title).toHtmlEscaped(), fromEngine(source.where).toHtmlEscaped(),
+        .arg(fromEngine(source.authors).toHtmlEscaped(), QString::number(source.year),
+             fromEngine(source.title).toHtmlEscaped(), fromEngine(source.where).toHtmlEscaped(),
              fromEngine(source.address).toHtmlEscaped());
 }
 QString findingText(std::string_view claim, std::string_view result, std::string_view command) {

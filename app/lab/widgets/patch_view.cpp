@@ -39,8 +39,8 @@ void PatchView::describe() {
     if (!query_ || weights_.empty()) return setAccessibleDescription(toolTip());
     const auto most = std::ranges::max_element(weights_, [](float a, float b) { return std::isnan(a) || a < b; });
     setAccessibleDescription(tr("%1 looks most at %2: %3")
-                                 .arg(place(*query_), place(static_cast<int>(most - weights_.begin())))
-                                 .arg(static_cast<double>(*most), 0, 'f', 3));
+                                 .arg(place(*query_), place(static_cast<int>(most - weights_.begin())),
+                                      QString::number(static_cast<double>(*most), 'f', 3)));
 }
 
 void PatchView::setTheme(const FigureTheme& theme) {

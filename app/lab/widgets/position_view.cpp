@@ -135,9 +135,8 @@ void PositionView::showTree(const DependencyTree& tree) {
     figure.note = labels_.empty() || labels_.size() == count
                       ? tr("an arrow leads from each word to those that depend on it; the root hangs from above")
                       : tr("the tree ends at token %1, and the text has %2 tokens: %3")
-                            .arg(count)
-                            .arg(labels_.size())
-                            .arg(labels_.size() > count ? tr("those behind the tree have no position")
+                            .arg(QString::number(count), QString::number(labels_.size()),
+                                 labels_.size() > count ? tr("those behind the tree have no position")
                                                         : tr("words behind the text are not read"));
     figure.labels = words;
     figure.leading = static_cast<int>(tree.leading());

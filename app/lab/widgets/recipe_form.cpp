@@ -388,9 +388,8 @@ void RecipeForm::showPrecision() {
         if (!each.empty()) sentences << fromView(each);
     sentences << tr("Measure it again: %1").arg(fromView(chosen.command));
     sentences << tr("%1 %2, %3, %4, %5")
-                     .arg(fromView(source.authors))
-                     .arg(source.year)
-                     .arg(fromView(source.title), fromView(source.where), fromView(source.address));
+                     .arg(fromView(source.authors), QString::number(source.year), fromView(source.title),
+                          fromView(source.where), fromView(source.address));
     showSentence(precisionCard_, sentences.join("\n\n"));
 }
 

@@ -14,11 +14,11 @@ void WeightCanvas::setWeight(const std::shared_ptr<const WeightView>& weight) {
     figure_.weight = weight;
     if (weight)
         setAccessibleDescription(tr("%1: mean %2, standard deviation %3, from %4 to %5")
-                                     .arg(QString::fromStdString(weight->name))
-                                     .arg(static_cast<double>(weight->mean))
-                                     .arg(static_cast<double>(weight->standardDeviation))
-                                     .arg(static_cast<double>(weight->minimum))
-                                     .arg(static_cast<double>(weight->maximum)));
+                                     .arg(QString::fromStdString(weight->name),
+                                          QString::number(static_cast<double>(weight->mean)),
+                                          QString::number(static_cast<double>(weight->standardDeviation)),
+                                          QString::number(static_cast<double>(weight->minimum)),
+                                          QString::number(static_cast<double>(weight->maximum))));
     update();
 }
 

@@ -32,15 +32,16 @@ public:
         QString found = text(key);
         const auto bytes = static_cast<size_t>(found.toUtf8().size());
         if (bytes > mostBytes)
-            complain(
-                QStringLiteral("\"%1\" has %2 bytes, but at most %3 can be shown").arg(key).arg(bytes).arg(mostBytes));
+            complain(QStringLiteral("\"%1\" has %2 bytes, but at most %3 can be shown")
+                         .arg(key, QString::number(bytes), QString::number(mostBytes)));
         return found;
     }
     double number(const QString& key, double minimum, double maximum) {
         const QJsonValue value = object_.value(key);
         const double number = value.toDouble();
         if (value.isDouble() && number >= minimum && number <= maximum) return number;
-        complain(QStringLiteral("\"%1\" is not a number from %2 to %3").arg(key).arg(minimum).arg(maximum));
+        complain(QStringLiteral("\"%1\" is not a number from %2 to %3")
+                     .arg(key, QString::number(minimum), QString::number(maximum)));
         return minimum;
     }
     int integer(const QString& key, int minimum, int maximum) {
@@ -225,9 +226,9 @@ std::variant<SessionDocument, Failure> sessionFromJson(const QByteArray& json, c
     const QJsonDocument parsed = QJsonDocument::fromJson(json, &error);
     if (json.trimmed().isEmpty()) return unreadable("the session file is empty", where);
     if (error.error != QJsonParseError::NoError)
-        return unreadable(
-            QStringLiteral("the session file is not JSON: %1 at byte %2").arg(error.errorString()).arg(error.offset),
-            where);
+        return unreadable(QStringLiteral("the session file is not JSON: %1 at byte %2")
+                              .arg(error.errorString(), QString::number(error.offset)),
+                          where);
     if (!parsed.isObject() || !parsed.object().contains("attnlab"))
         return unreadable("the file is JSON but not an attention-lab session", where);
     Reader reader(parsed.object());

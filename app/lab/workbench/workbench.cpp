@@ -192,8 +192,7 @@ QString Workbench::removedHeads() const {
     const qsizetype others = names.size() - kMostNamed;
     if (others <= 0) return tr("These heads are removed: %1.").arg(names.join(QStringLiteral(", ")));
     return tr("These heads are removed: %1 and %2 more.")
-        .arg(names.first(kMostNamed).join(QStringLiteral(", ")))
-        .arg(others);
+        .arg(names.first(kMostNamed).join(QStringLiteral(", ")), QString::number(others));
 }
 
 void Workbench::reopenHead(int site, int head, float gate) {
