@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/no_limit.h"
 #include "engine/jobs/job_list.h"
 
 #include <atomic>
@@ -72,7 +73,7 @@ public:
     /// Stops the jobs with this key, waiting or running.
     void stop(const std::string& key);
     /// Blocks until no job is left. @return false on time-out
-    bool waitIdle(double timeoutSeconds = 600);
+    bool waitIdle(double timeoutSeconds = kNoLimit);
     int threadCount() const { return static_cast<int>(threads_.size()); }
 
 private:

@@ -107,11 +107,16 @@ struct SavedToken {
 /// Replaces the branch tree, for example with that of a session file. `current` is an index of `nodes` (-1: the root).
 struct RestoreBranchesCommand {
     static constexpr CommandKind kKind = CommandKind::Step;
-    std::vector<SavedToken> nodes;
+    std::vector<SavedToken> nodes{}; ///< empty: those of `given`, as SetPromptCommand reads it
     int current = -1;
     int promptLength = 0;      ///< number of tokens, counted from the root, that belong to the prompt
-    GivenText given{};         ///< its tokens were read already
+    GivenText given{};         ///< with nodes: its tokens were read already
     std::vector<int> source{}; ///< for a model with an encoder: the tokens of the text; empty: the tokenizer reads it
+    /// Whether it is announced before it is read: even its tokens may take a moment.
+    bool isLong() const {
+        constexpr size_t kLong = 2000; // bytes and tokens
+        return given.text.size() + given.tokens.size() + nodes.size() + source.size() >= kLong;
+    }
 };
 struct SetSamplingCommand {
     Sampling sampling;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/failure.h"
+#include "engine/core/no_limit.h"
 #include "engine/playground/attention_cost.h"
 #include "engine/runtime/device.h"
 
@@ -53,7 +54,7 @@ public:
     /// Sets the function that the session's thread calls after each new snapshot.
     void setListener(std::function<void()> listener);
     /// Blocks until the session has no work left. @return false on time-out
-    bool waitIdle(double timeoutSeconds = 600);
+    bool waitIdle(double timeoutSeconds = kNoLimit);
 
 private:
     class Worker;

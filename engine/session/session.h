@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/no_limit.h"
 #include "engine/runtime/device.h"
 #include "engine/session/commands.h"
 #include "engine/session/snapshot.h"
@@ -39,7 +40,7 @@ public:
 
     /// Blocks until all posted commands are done, including generation. For tests and the command line.
     /// @return false on time-out
-    bool waitIdle(double timeoutSeconds = 600);
+    bool waitIdle(double timeoutSeconds = kNoLimit);
 
 private:
     class Worker;

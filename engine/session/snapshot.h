@@ -64,7 +64,11 @@ struct Snapshot {
     std::shared_ptr<const ModelInfo> model;
     std::string modelPath; ///< as the user opened it; "builtin:induction" for the constructed one; empty: none
     std::shared_ptr<const Sequence> sequence; ///< null for models of pictures
-    bool hasEnded = false; ///< the last token of the text is the model's, and one of those that end a text
+    /// The text that the open model was given last and has not read: it reads it now, it was stopped, or it could not.
+    /// `sequence` is what it has read. Null: there is no other.
+    std::shared_ptr<const RestoreBranchesCommand> unread;
+    bool readsUnread = false; ///< it reads it now
+    bool hasEnded = false;    ///< the last token of the text is the model's, and one of those that end a text
     std::shared_ptr<const BranchTree> branches;
     std::shared_ptr<const BeamTree> beams; ///< the last search after this prompt; null: none
     std::shared_ptr<const NextToken> next;
@@ -96,6 +100,7 @@ struct Snapshot {
     /// only ask for views leave it.
     std::optional<Failure> runFailure;
     uint64_t failureCount = 0; ///< number of failures; tells a repeated failure from an old one
+    bool readsLongPrompt() const { return readsUnread && unread->isLong(); } ///< which takes more than a moment
     /// The tokens along the axis of a site's queries, or of its keys; empty without a text.
     std::span<const TokenInfo> queries(int site) const { return tokensOf(site, &Site::queryStream); }
     std::span<const TokenInfo> keys(int site) const { return tokensOf(site, &Site::keyStream); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/failure.h"
+#include "engine/core/no_limit.h"
 #include "engine/inference/given.h"
 #include "engine/runtime/device.h"
 #include "engine/training/image_prediction.h"
@@ -106,7 +107,7 @@ public:
     /// Sets the function that the training thread calls after each new snapshot, at most 30 times per second.
     void setListener(std::function<void()> listener);
     /// Blocks until the session has no work left. @return false on time-out
-    bool waitIdle(double timeoutSeconds = 600);
+    bool waitIdle(double timeoutSeconds = kNoLimit);
 
 private:
     class Worker;

@@ -92,8 +92,9 @@ private:
     /// Runs the input if the model has not, after a Stop or a failure. Call before using the cache or the logits.
     /// @throws Error if there is no input
     void catchUp();
-    std::vector<int> promptTokens() const; ///< of the current path
-    std::string textOf(int token) const;   ///< as BranchNode::text
+    std::vector<int> promptTokens() const;       ///< of the current path
+    std::string textOf(int token) const;         ///< as BranchNode::text
+    void giveText(RestoreBranchesCommand given); ///< sets Snapshot::unread, before the work that it makes
     /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
     void moveTo(TokenPath path, std::shared_ptr<const Prompt> prompt);
     TokenPath emptyPath() const;
@@ -101,8 +102,9 @@ private:
     /// How many of the last tokens of the path run one by one: those that are in the cache so, and a short continuation
     /// that one comes back to, which then has the numbers that it had when it was written.
     size_t alone(std::span<const int> tokens);
-    void runInput();    ///< runs what was given, if anything was, as the two that follow do
-    void runPath();     ///< runs the current branch and updates all views
+    void runInput(); ///< runs what was given, if anything was, as the two that follow do
+    /// Runs the current branch and updates all views. @param isNew whether it takes the place of Snapshot::unread
+    void runPath(bool isNew = false);
     void refreshCell(); ///< explains the cell again, if there is one and the text still has it
     void runPicture();  ///< runs the picture, if there is one, and its original run
     std::shared_ptr<const PictureAnswer> answered(); ///< @pre there is a picture

@@ -44,8 +44,10 @@ void Session::Worker::on(const OpenModelCommand& command) {
 }
 
 void Session::Worker::rememberTyped() {
-    if (!model_ || !prompt_ || !prompt_->given.second.empty()) return;
-    const std::string& prompt = prompt_->given.text;
+    if (!model_ || !(next_.unread || prompt_)) return;
+    const GivenText& given = next_.unread ? next_.unread->given : prompt_->given;
+    if (!given.second.empty()) return;
+    const std::string& prompt = given.text;
     if (!prompt.empty() && prompt != example_ && prompt != model().source().example()) lastTyped_ = prompt;
 }
 

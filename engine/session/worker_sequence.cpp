@@ -61,15 +61,12 @@ void Session::Worker::on(const SetPromptCommand& command) {
     GivenText given = command.given;
     check(given.text.size() + given.second.size(), kMostPromptBytes, "bytes");
     const bool readsSource = text().info().readsSource;
-    Prompt prompt;
-    if (given.tokens.empty()) {
-        prompt = encoded(std::move(given));
-    } else {
-        const Tokenizer* tokenizer = readsSource ? text().sourceTokenizer() : text().tokenizer();
-        if (tokenizer) given.text = tokenizer->decode(given.tokens, true);
-        prompt =
-            readsSource ? sourcePrompt(given, given.tokens) : Prompt{.given = given, .encoding = {.ids = given.tokens}};
-    }
+    const Tokenizer* tokenizer = readsSource ? text().sourceTokenizer() : text().tokenizer();
+    if (!given.tokens.empty() && tokenizer) given.text = tokenizer->decode(given.tokens, true);
+    giveText({.given = given});
+    Prompt prompt = given.tokens.empty() ? encoded(given)
+                    : readsSource        ? sourcePrompt(given, given.tokens)
+                                         : Prompt{.given = given, .encoding = {.ids = given.tokens}};
     const std::vector<int>& tokens = readsSource ? prompt.source : prompt.encoding.ids;
     if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
     check(tokens.size(), kMostPromptTokens, "tokens");
@@ -81,6 +78,15 @@ void Session::Worker::on(const SetPromptCommand& command) {
     for (const int token : std::exchange(prompt.given.target, {})) path.take(token, {});
     hasStaleChanges_ = true;
     moveTo(std::move(path), std::make_shared<const Prompt>(std::move(prompt)));
+}
+
+void Session::Worker::giveText(RestoreBranchesCommand given) {
+    if (given.given.empty() && given.nodes.empty()) return;
+    next_.unread = std::make_shared<const RestoreBranchesCommand>(std::move(given));
+    next_.readsUnread = true;
+    if (!next_.unread->isLong()) return;
+    next_.status.activity = Activity::Prefilling;
+    publish();
 }
 
 void Session::Worker::checkToken(int token, const char* where, const char* hint) {
@@ -124,7 +130,7 @@ void Session::Worker::moveTo(TokenPath path, std::shared_ptr<const Prompt> promp
     path_ = std::move(path);
     prompt_ = std::move(prompt);
     try {
-        runPath();
+        runPath(true);
         lostInput_.reset();
     } catch (...) {
         keep() = before;
@@ -161,7 +167,7 @@ void Session::Worker::refreshCell() {
     next_.explanation = isThere ? std::make_shared<CellExplanation>(explainCell(text(), *explained_)) : nullptr;
 }
 
-void Session::Worker::runPath() {
+void Session::Worker::runPath(bool isNew) {
     const Clock::time_point start = Clock::now();
     const std::vector<int> all = path_.tokens();
     const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
@@ -184,6 +190,10 @@ void Session::Worker::runPath() {
     refreshCell();
     refreshSequence();
     refreshViews();
+    if (isNew) {
+        next_.unread.reset();
+        next_.readsUnread = false;
+    }
     publish();
     if (isPrepared) model().device().saveKernels();
 }
@@ -350,6 +360,13 @@ Prompt Session::Worker::restored(const RestoreBranchesCommand& command, const st
 }
 
 void Session::Worker::on(const RestoreBranchesCommand& command) {
+    text();
+    if (command.nodes.empty() && !(command.given.empty() && command.source.empty())) {
+        GivenText given = command.given;
+        if (!command.source.empty()) given.tokens = command.source;
+        return on(SetPromptCommand{std::move(given)});
+    }
+    giveText(command);
     for (const SavedToken& node : command.nodes)
         checkToken(node.token, "branches", "open the model with which the session was saved");
     TokenPath path = emptyPath();

@@ -128,7 +128,7 @@ TEST_CASE("session: stop ends an analysis", "[analysis][gpu]") {
     session.post(RunAnalysisCommand{scores});
     REQUIRE(waitFor(session, [](const Snapshot& snapshot) { return snapshot.status.activity == Activity::Analysing; }));
     session.post(StopCommand{});
-    REQUIRE(session.waitIdle(120));
+    REQUIRE(session.waitIdle());
     CHECK(session.latest()->status.activity == Activity::Idle);
     CHECK(session.latest()->analyses.empty());
     CHECK_FALSE(session.latest()->failure);

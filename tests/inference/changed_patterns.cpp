@@ -169,12 +169,12 @@ TEST_CASE("changed patterns: a session's profile follows a change and its remova
     Session session({.validation = true});
     session.post(OpenModelCommand{.path = "builtin:induction", .given = {.text = {.text = "qwertyqwerty"}}});
     session.post(SetProfileCommand{.site = 1, .head = 0});
-    REQUIRE(session.waitIdle(60));
+    REQUIRE(session.waitIdle());
     const auto own = session.latest()->profile;
     REQUIRE(own);
     session.post(SetChangesCommand{
         std::make_shared<const Changes>(Changes{{}, {{.site = 1, .head = 0, .kind = PatternChange::Kind::Uniform}}})});
-    REQUIRE(session.waitIdle(60));
+    REQUIRE(session.waitIdle());
     const auto uniform = session.latest()->profile;
     REQUIRE(uniform);
     const auto count = session.latest()->sequence->tokens.size();
@@ -186,7 +186,7 @@ TEST_CASE("changed patterns: a session's profile follows a change and its remova
     }
     CHECK(uniform->largest.front().weight == 0.5f); // the first query that sees more than itself
     session.post(SetChangesCommand{});
-    REQUIRE(session.waitIdle(60));
+    REQUIRE(session.waitIdle());
     CHECK(session.latest()->profile->received == own->received);
     CHECK(session.latest()->profile->largest == own->largest);
 }

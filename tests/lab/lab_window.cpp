@@ -59,8 +59,7 @@ bool LabWindow::settle() {
         return window_->workbench().snapshot() && window_->workbench().snapshot() == window_->bridge().latest();
     };
     do {
-        if (!waitFor(isRead) || !waitFor(isPosted) || !window_->bridge().waitIdle(600) || !waitFor(isShown))
-            return false;
+        if (!waitFor(isRead) || !waitFor(isPosted) || !window_->bridge().waitIdle() || !waitFor(isShown)) return false;
     } while (!isRead() || !isPosted());
     return true;
 }

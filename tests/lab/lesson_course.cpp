@@ -318,7 +318,7 @@ TEST_CASE("lessons: a lesson that was open when the window closed continues at i
     window->close();
     window.reset();
     window = open();
-    REQUIRE(window->bridge().waitIdle(60));
+    REQUIRE(window->bridge().waitIdle());
     QTest::qWait(100);
     CHECK_FALSE(window->lessons().player().isPlaying());
 }

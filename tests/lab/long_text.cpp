@@ -1,4 +1,5 @@
 #include "app/lab/widgets/generated_text.h"
+#include "app/lab/widgets/status_strip.h"
 #include "tests/lab/lab_window.h"
 #include "tests/lab/small_session.h"
 #include "tests/models/model_folder.h"
@@ -78,6 +79,50 @@ TEST_CASE("prompt: a long text without spaces is laid out once", "[lab]") {
     REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->given.text.size() == 5000; }));
     CHECK(prompt.toPlainText().size() == 5000);
     CHECK(prompt.wordWrapMode() == QTextOption::WrapAnywhere);
+}
+
+TEST_CASE("prompt: a long one stands in the box before it is read, can be stopped and is read later", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    auto& count = lab.find<QLabel>("promptCount");
+    auto& stop = lab.find<QPushButton>("stop");
+    const std::string text(10'000, 'b');
+    const auto show = [&](Activity activity) {
+        Snapshot snapshot = lab.snapshot(); // as the session's, on a slow machine
+        snapshot.status.activity = activity;
+        snapshot.unread = std::make_shared<RestoreBranchesCommand>(RestoreBranchesCommand{.given = {.text = text}});
+        snapshot.readsUnread = activity == Activity::Prefilling;
+        lab.window().workbench().setSnapshot(std::make_shared<const Snapshot>(snapshot));
+        lab.window().findChild<StatusStrip*>()->setSnapshot(snapshot);
+    };
+    show(Activity::Prefilling);
+    CHECK(prompt.toPlainText().toStdString() == text);
+    CHECK(count.text() == "Reading the prompt: 10,000 characters…");
+    CHECK(stop.isEnabled());
+    CHECK(lab.find<QToolButton>("cancel").isVisible());
+    CHECK(lab.window().session().document().given.text == text); // an autosave takes it
+    show(Activity::Idle);
+    CHECK(prompt.toPlainText().toStdString() == text);
+    CHECK(count.text() == "The model has not read this prompt. Run reads it.");
+    CHECK_FALSE(stop.isEnabled());
+    CHECK_FALSE(lab.find<QToolButton>("cancel").isVisible());
+    CHECK(lab.window().session().document().given.text == "abcabc"); // what was read
+    lab.find<QSpinBox>("amount").setValue(1);
+    lab.click("run");
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().sequence->given.text == text);
+    CHECK(lab.snapshot().sequence->text.size() > 64);
+    CHECK_FALSE(lab.snapshot().sequence->tokens.back().isPrompt);
+
+    SessionDocument document = smallSession(); // in place of it, with more tokens than any model reads here
+    document.modelPath = "builtin:sort";
+    document.branches.clear();
+    document.current = -1;
+    document.given = {.text = std::string(70'000, '3')};
+    lab.window().session().restore(document);
+    REQUIRE(lab.settle());
+    CHECK(prompt.toPlainText().toStdString() == document.given.text);
+    CHECK(lab.window().session().document().given == document.given);
 }
 
 TEST_CASE("messages: quoted text of a megabyte is shortened", "[lab]") {

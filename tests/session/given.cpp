@@ -45,22 +45,25 @@ void checkSameTokens(const Sequence& one, const Sequence& other) {
 class Runs {
 public:
     explicit Runs(Session& session) : session_(session) {
-        session.setListener([this] {
-            const std::lock_guard lock(mutex_);
-            const auto now = session_.latest();
-            if (now->sequence && (seen_.empty() || seen_.back() != now)) seen_.push_back(now);
+        session.setListener([seen = seen_, &session] { // it may still run after the destructor
+            const std::lock_guard lock(seen->mutex);
+            const auto now = session.latest();
+            if (now->sequence && (seen->all.empty() || seen->all.back() != now)) seen->all.push_back(now);
         });
     }
     ~Runs() { session_.setListener({}); }
     std::vector<std::shared_ptr<const Snapshot>> all() {
-        const std::lock_guard lock(mutex_);
-        return seen_;
+        const std::lock_guard lock(seen_->mutex);
+        return seen_->all;
     }
 
 private:
+    struct Seen {
+        std::mutex mutex;
+        std::vector<std::shared_ptr<const Snapshot>> all;
+    };
     Session& session_;
-    std::mutex mutex_;
-    std::vector<std::shared_ptr<const Snapshot>> seen_;
+    std::shared_ptr<Seen> seen_ = std::make_shared<Seen>();
 };
 
 } // namespace

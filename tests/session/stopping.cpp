@@ -110,6 +110,60 @@ TEST_CASE("stop: a long prompt ends; the text before it is in force and can be c
     stopsPrompt();
 }
 
+TEST_CASE("stop: a long prompt is shown before it is read, and kept when it is not", "[session][gpu]") {
+    const std::string prompt(10'000, 'a'), tooLong(70'000, 'b');
+    std::shared_ptr<const Snapshot> shown; // before the session, whose thread sets it
+    OpenSession session("abcabc");
+    session.setListener([&] { // before its tokens are known
+        if (shown || !session.latest()->readsLongPrompt()) return;
+        shown = session.latest();
+        session.post(StopCommand{});
+    });
+    const auto opening = [](const std::string& given) {
+        return OpenModelCommand{.path = kInduction, .given = {.text = {.text = given}}};
+    };
+    const auto keeps = [&](const std::string& given) {
+        const auto now = session.latest();
+        CHECK((now->unread && now->unread->given.text == given));
+        CHECK_FALSE(now->readsUnread);
+        CHECK(now->status.activity == Activity::Idle);
+    };
+    session.post(opening(prompt));
+    REQUIRE(session.waitIdle());
+    REQUIRE(shown);
+    CHECK(shown->unread->given.text == prompt);
+    CHECK(shown->model);
+    CHECK_FALSE(session.latest()->failure);
+    CHECK(session.latest()->sequence->tokens.empty());
+    keeps(prompt);
+    auto read = succeed(session, *session.latest()->unread);
+    CHECK_FALSE(read->unread);
+    CHECK(read->sequence->given.text == prompt);
+
+    session.post(opening("abcabc")); // and a tree of branches
+    REQUIRE(session.waitIdle());
+    shown.reset();
+    const RestoreBranchesCommand tree{
+        .nodes = {{-1, 1}, {0, 2}, {0, 3}}, .current = 2, .promptLength = 1, .given = {.text = prompt}};
+    session.post(tree);
+    REQUIRE(session.waitIdle());
+    keeps(prompt);
+    CHECK(session.latest()->unread->nodes == tree.nodes);
+    CHECK(session.latest()->sequence->given.text == "abcabc"); // this one is in force
+    succeed(session, GenerateCommand{.maxTokens = 1});
+    keeps(prompt);
+    succeed(session, ResetCommand{});
+    CHECK_FALSE(session.latest()->unread);
+
+    session.post(opening(tooLong));
+    REQUIRE(session.waitIdle());
+    CHECK(session.latest()->failure);
+    keeps(tooLong);
+    session.post(OpenModelCommand{.path = kInduction, .keepsPrompt = true}); // another model gets it
+    REQUIRE(session.waitIdle());
+    keeps(tooLong);
+}
+
 TEST_CASE("stop: generation ends wherever it is met, and shows every token it wrote", "[session][gpu]") {
     stopsGeneration();
 }

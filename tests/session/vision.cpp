@@ -112,9 +112,9 @@ TEST_CASE("pictures: a model of text and one of pictures take each other's place
 
 TEST_CASE("pictures: what was asked of a text while a model of pictures was read does not fail over the picture",
           "[session][vision][gpu]") {
+    std::atomic<bool> isAsked = false; // before the session, whose thread sets it
     Session session(kTestDevice);
     REQUIRE(after(session, OpenModelCommand{.path = kInduction, .given = {.text = {.text = "abab"}}})->sequence);
-    std::atomic<bool> isAsked = false;
     session.setListener([&] {
         if (session.latest()->status.activity == Activity::Loading && !isAsked.exchange(true))
             session.post(GenerateCommand{});

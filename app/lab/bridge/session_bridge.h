@@ -24,7 +24,7 @@ public:
     std::shared_ptr<const Snapshot> latest() const { return session_->latest(); }
     /// Whether a model is being opened.
     bool isOpeningModel() const;
-    bool waitIdle(double timeoutSeconds) { return session_->waitIdle(timeoutSeconds); }
+    bool waitIdle(double timeoutSeconds = kNoLimit) { return session_->waitIdle(timeoutSeconds); }
 
 signals:
     void snapshotChanged(std::shared_ptr<const attn::Snapshot> snapshot);

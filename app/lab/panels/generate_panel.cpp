@@ -90,10 +90,20 @@ bool endsWithLoneSpace(const Snapshot& snapshot) {
 /// Text, or ids where the model has no tokenizer.
 GivenText GeneratePanel::promptOf(const Snapshot& snapshot) {
     const Sequence& sequence = *snapshot.sequence;
-    GivenText shown = sequence.given;
-    shown.tokens.clear();
+    const RestoreBranchesCommand* unread = snapshot.unread.get();
+    GivenText shown = unread ? unread->given : sequence.given;
+    shown.target.clear();
+    std::vector<int> ids = std::exchange(shown.tokens, {});
     if (!snapshot.model || snapshot.model->hasTokenizer) return shown;
-    std::vector<int> ids;
+    if (unread) {
+        if (ids.empty()) ids = unread->source;
+        if (ids.empty())
+            for (const SavedToken& node : unread->nodes)
+                if (std::ssize(ids) < unread->promptLength) ids.push_back(node.token);
+        if (!ids.empty()) shown.text = joinIds(ids);
+        return shown;
+    }
+    ids.clear();
     for (const TokenInfo& token : snapshot.model->readsSource ? sequence.source : sequence.tokens)
         if (token.isPrompt) ids.push_back(token.id);
     shown.text = joinIds(ids);
@@ -174,7 +184,7 @@ QWidget* GeneratePanel::makeRunGroup() {
     run_->setIcon(themedIcon("play", QPalette::HighlightedText));
     run_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     step_ = button(new NarrowButton(tr("Step")), "step", tr("Generate one token (Ctrl+T)"), &GeneratePanel::step);
-    stop_ = button(new NarrowButton(tr("Stop")), "stop", tr("Stop generating, loading or exporting (Ctrl+.)"),
+    stop_ = button(new NarrowButton(tr("Stop")), "stop", tr("Stop reading, generating, loading or exporting (Ctrl+.)"),
                    &GeneratePanel::stop);
     reset_ = button(new NarrowButton(tr("Reset")), "reset",
                     tr("Return to the prompt; the branches are kept (Ctrl+Shift+R)"), &GeneratePanel::reset);
@@ -264,15 +274,16 @@ void GeneratePanel::showModel() {
 
 void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNewSequence = !snapshot_ || snapshot_->sequence != snapshot->sequence,
-               isNewModel = !snapshot_ || snapshot_->model != snapshot->model;
+               isNewModel = !snapshot_ || snapshot_->model != snapshot->model,
+               isNewPrompt = isNewSequence || snapshot_->unread != snapshot->unread;
     snapshot_ = snapshot;
     typing_.setInterval(snapshot->status.lastPrefillMs < kFastMs ? 0 : kTypingPauseMs);
     if (isNewModel) {
         suggestions_->showFor(QString::fromStdString(snapshot->path()));
         showModel();
     }
+    if (isNewPrompt && snapshot->sequence) syncPrompt(*snapshot);
     if (isNewSequence && snapshot->sequence) {
-        syncPrompt(*snapshot);
         const auto& tokens = snapshot->sequence->tokens;
         std::vector<TokenInfo> prompt;
         std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(prompt),
@@ -315,6 +326,12 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
                                 : tr("This model predicts no words. Its attention is in the other panels."));
         if (snapshot->model) hider_.follow(*snapshot);
     }
+    if (snapshot->readsLongPrompt())
+        hint(tr("Reading the prompt: %L1 characters…").arg(prompt_->toPlainText().size()));
+    else if (snapshot->unread && snapshot->status.activity == Activity::Idle)
+        hint(snapshot->model && snapshot->model->writesText()
+                 ? tr("The model has not read this prompt. Run reads it.")
+                 : tr("The model has not read this text. Press Ctrl+Return, and the model reads it."));
     std::erase_if(inFlight_, [&](const Posted& each) { return each.number <= snapshot->promptNumber; });
     updateButtons();
 }
@@ -384,7 +401,8 @@ bool GeneratePanel::postPrompt() {
     }
     if (isPosted) return true;
     // While a prompt that was typed before is still running, the snapshot is older than that one.
-    Command before = SessionDocument::fromSnapshot(*snapshot_).restoreCommand();
+    Command before =
+        snapshot_->unread ? *snapshot_->unread : SessionDocument::fromSnapshot(*snapshot_).restoreCommand();
     if (!inFlight_.empty()) before = promptCommand(inFlight_.back().prompt);
     command.number = ++lastNumber_;
     inFlight_.push_back({typed, command.number});
@@ -430,8 +448,13 @@ void GeneratePanel::showSpeed() {
     speedLabel_->setText(rate > 0 ? tr("%1 tokens/s").arg(rate) : tr("fastest"));
 }
 
-/// What was typed last may still be waiting.
-bool GeneratePanel::canRunPrompt() { return !(typing_.isActive() || prompt_->toPlainText().isEmpty()) || postPrompt(); }
+/// What was typed last may still be waiting, or reading it was stopped.
+bool GeneratePanel::canRunPrompt() {
+    if ((typing_.isActive() || prompt_->toPlainText().isEmpty()) && !postPrompt()) return false;
+    const bool isLeft = snapshot_ && snapshot_->unread && !snapshot_->readsUnread;
+    if (isLeft && inFlight_.empty()) bench_.post(*snapshot_->unread);
+    return true;
+}
 
 void GeneratePanel::run() {
     if (!canRunPrompt() || (snapshot_ && snapshot_->model && !snapshot_->model->writesText())) return;
@@ -470,7 +493,8 @@ void GeneratePanel::focusPrompt() {
 
 void GeneratePanel::updateButtons() {
     const bool canGenerate = snapshot_ && snapshot_->next && snapshot_->model && snapshot_->model->writesText();
-    const bool isBusy = snapshot_ && snapshot_->status.activity == Activity::Generating;
+    const Activity activity = snapshot_ ? snapshot_->status.activity : Activity::Idle;
+    const bool isBusy = activity == Activity::Generating, canStop = activity != Activity::Idle;
     // A button that is disabled gives its focus to the next one: Space would press Reset.
     QPushButton* const focused = run_->hasFocus()    ? run_
                                  : step_->hasFocus() ? step_
@@ -479,9 +503,9 @@ void GeneratePanel::updateButtons() {
     if (focused && focused != stop_) pressed_ = focused;
     run_->setEnabled(canGenerate && !isBusy);
     step_->setEnabled(canGenerate && !isBusy);
-    stop_->setEnabled(isBusy);
+    stop_->setEnabled(canStop);
     reset_->setEnabled(canGenerate);
-    if (focused) (isBusy ? stop_ : pressed_)->setFocus();
+    if (focused) (isBusy || (focused == stop_ && canStop) ? stop_ : pressed_)->setFocus();
     prompt_->setEnabled(snapshot_ && snapshot_->model);
 }
 

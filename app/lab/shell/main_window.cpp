@@ -204,9 +204,10 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isOpenedHere = isNewModel && session_->isOpenedHere(*snapshot);
     notices_->follow(before.get(), *snapshot);
     if (isNewModel) {
+        session_->keepBefore(*snapshot); // first: what follows changes what is in front
         session_->leaveStart();
-        session_->keepBefore(*snapshot); // with the tabs as they are
         layout_->setAbsent(panels_->useless(*snapshot));
+        session_->bringPicture(*snapshot);
         files_->noteOpened(*snapshot);
     }
     exports_->tellSaved(*snapshot);

@@ -74,6 +74,7 @@ void SessionController::openModel(const QString& path, const QString& prompt, bo
     tellsRefused_ = false;
     returningTo_.clear();
     waitingPicture_.clear();
+    bringsPicture_ = false;
     begins_ = true;
     parts_.bridge.post(opening(path, prompt, keepsPrompt, storage));
     instead_.clear(); // last: it may be the path
@@ -81,7 +82,6 @@ void SessionController::openModel(const QString& path, const QString& prompt, bo
 
 void SessionController::openPicture(const QString& path) {
     expect();
-    leaveStart();
     waitingPicture_ = path;
     openWaitingPicture();
 }
@@ -116,9 +116,12 @@ void SessionController::rememberTyped(bool isKept) const {
 
 void SessionController::leaveStart() {
     if (!std::exchange(leavesStart_, false) || !parts_.layout.workspace().holds("start") || beforeLesson_()) return;
-    const bool isSame = pendingSince_ == here();
-    parts_.layout.enter(workspaceNamed("write"));
-    if (isSame) pendingSince_ = here();
+    move([this] { parts_.layout.enter(workspaceNamed("write")); });
+}
+
+void SessionController::bringPicture(const Snapshot& next) {
+    if (!std::exchange(bringsPicture_, false) || next.model->inputAxis() != AxisKind::Patches) return;
+    move([this] { bench_.showPanel("attention"); });
 }
 
 bool SessionController::isOpenedHere(const Snapshot& next) const {
@@ -133,7 +136,7 @@ void SessionController::fail(const Failure& failure) {
         return; // the panel that asked says so, and nothing else depends on it
     pending_.reset();
     returningTo_.clear();
-    leavesStart_ = begins_ = false;
+    leavesStart_ = begins_ = bringsPicture_ = false;
     emit fileChanged();
     const bool isOfLast = !bench_.hasModel() && !instead_.isEmpty(); // the model of the last session is gone
     parts_.notices.fail(failure, !isOfLast);
@@ -149,8 +152,12 @@ void SessionController::openWaitingPicture() {
     const bool isDecided = !parts_.bridge.isOpeningModel() && bench_.snapshot() == parts_.bridge.latest();
     if (waitingPicture_.isEmpty() || !isDecided) return;
     const QString path = std::exchange(waitingPicture_, {});
-    if (!bench_.reads(AxisKind::Patches)) openModel(QStringLiteral("builtin:vit-shapes"), {}, true);
+    const bool hasModel = bench_.reads(AxisKind::Patches);
+    if (!hasModel) openModel(QStringLiteral("builtin:vit-shapes"), {}, true);
     panels_.the<PictureInputPanel>().openPicture(path);
+    bringsPicture_ = !hasModel; // once it is there: Undo brings back what is in front now
+    if (!hasModel) return;
+    leaveStart();
     bench_.showPanel("attention");
 }
 
@@ -162,6 +169,7 @@ bool SessionController::isOpen(const SessionDocument& document) const {
 
 void SessionController::reopen(const SessionDocument& document) {
     waitingPicture_.clear();
+    bringsPicture_ = false;
     if (!isOpen(document)) {
         parts_.bridge.post(opening(document));
         returningTo_ = document.modelPath;
@@ -176,10 +184,8 @@ void SessionController::reopen(const SessionDocument& document) {
 void SessionController::continueRestore() {
     if (!pending_ || !isOpen(*pending_)) return;
     const SessionDocument document = *std::exchange(pending_, std::nullopt);
-    if (!document.branches.empty())
+    if (!document.branches.empty() || !document.given.empty() || !document.source.empty())
         parts_.bridge.post(document.restoreCommand());
-    else if (!document.given.empty()) // it was not read when the document was made
-        parts_.bridge.post(SetPromptCommand{document.given});
     bench_.setSampling(document.sampling);
     leaveStart();
     // The user may have chosen another workspace since.
@@ -229,6 +235,13 @@ QString SessionController::here() const { return parts_.layout.workspace().id; }
 
 void SessionController::land() {
     if (landing_) *landing_ = here();
+}
+
+void SessionController::move(const std::function<void()>& go) {
+    const bool isSame = pendingSince_ == here(), isLanding = landing_ && *landing_ == here();
+    go();
+    if (isSame) pendingSince_ = here();
+    if (isLanding) land();
 }
 
 SessionDocument SessionController::document() const {
@@ -326,11 +339,15 @@ void SessionController::reopen(const QString& path) {
 }
 
 void SessionController::openFresh() {
-    if (bench_.hasModel()) pushStep(tr("starting afresh"), usual_);
-    parts_.layout.enter(workspaceNamed("write"));
-    land();
+    openFresh(usual_, tr("starting afresh"), "write");
     bench_.setSampling({});
-    reopen(usual_);
+}
+
+void SessionController::openFresh(const QString& path, const QString& step, const char* workspace) {
+    if (bench_.hasModel()) pushStep(step, path);
+    parts_.layout.enter(workspaceNamed(workspace));
+    land();
+    reopen(path);
     setFile({});
 }
 

@@ -35,7 +35,9 @@ public:
     /// Opens a model in the place of whatever is still on its way. The commands that follow act on it.
     void openModel(const QString& path, const QString& prompt, bool keepsPrompt = false,
                    Storage storage = Storage::F32);
-    void openFresh();                       ///< the usual model with its example
+    void openFresh(); ///< the usual model with its example
+    /// Opens a model with its example in a workspace, as a step of undo. @param step its text in the Edit menu
+    void openFresh(const QString& path, const QString& step, const char* workspace);
     void openPicture(const QString& path);  ///< once it is known whether the open model reads pictures
     bool openInstead();                     ///< at the start, after what was asked for was not opened
     void restore(SessionDocument document); ///< as a step of undo
@@ -59,6 +61,7 @@ public:
     void expect() { leavesStart_ = true; }
     void expectNothing() { leavesStart_ = false; }
     void leaveStart();
+    void bringPicture(const Snapshot& next); ///< to the front, if this model was opened for one
 
     /// Whether a new model was opened by the user, and not by a session, a lesson or a training run.
     bool isOpenedHere(const Snapshot& next) const;
@@ -80,8 +83,9 @@ private:
     void continueRestore();
     void tellRefused(const SessionDocument& document); ///< what it asks for and no panel shows
     void openWaitingPicture();
-    QString here() const; ///< id of the workspace on screen
-    void land();          ///< notes where the newest step of undo has led
+    QString here() const;                       ///< id of the workspace on screen
+    void land();                                ///< notes where the newest step of undo has led
+    void move(const std::function<void()>& go); ///< to another workspace, as a part of what was asked for
 
     WindowParts parts_;
     Workbench& bench_ = parts_.bench;
@@ -96,6 +100,7 @@ private:
     std::optional<SessionDocument> beforeRun_; ///< the session that the views left for a training run
     QString returningTo_;                      ///< model of a step of undo or a session, not open yet; empty: none
     QString waitingPicture_;                   ///< empty: none
+    bool bringsPicture_ = false;               ///< a picture was asked for whose model is being opened
     bool tellsRefused_ = false;                ///< of the session that is opened, what it asks for in vain
     int stepsBefore_ = 0;                      ///< index of the undo stack before that session was opened
     bool leavesStart_ = false;                 ///< what is being opened was asked for on the start page

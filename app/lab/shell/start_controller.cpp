@@ -73,16 +73,16 @@ void StartController::take(StartPanel::Tour tour) {
     const auto say = [this, before = steps.index()](const QString& text) { tell(text, before); };
     switch (tour) {
     case StartPanel::Tour::Write:
+        session_.openFresh(); // first, for Undo; the text that is open may fill the context
         enter("write", "all");
-        session_.openFresh(); // the text that is open may fill the context
         parts_.panels.the<GeneratePanel>().write();
         say(tr("The model writes one word after another. Each tile is one attention head: its lowest row is the newest "
                "word, and bright cells are the words that it looks at. Click a tile to see it large. Undo brings back "
                "the text that was open."));
         break;
     case StartPanel::Tour::Look:
+        session_.openFresh("builtin:induction-trained", tr("looking at one head"), "inspect");
         enter("inspect", "head");
-        session_.openModel("builtin:induction-trained", {});
         parts_.bench.selectHead(1, 0);
         say(tr(
             "Rows are letters that look, columns are letters that are looked at. This head copies: each letter looks "

@@ -133,6 +133,7 @@ void StatusStrip::showSession() {
                  : isSessionIdle_ ? training_
                                   : tr("%1 · %2").arg(sessionText_, training_),
                  sessionProgress_);
+    if (canStopReading_) cancel_->show();
 }
 
 void StatusStrip::showActivity(const QString& text, double progress) {
@@ -147,6 +148,7 @@ void StatusStrip::setSnapshot(const Snapshot& snapshot) {
     const Status& status = snapshot.status;
     const bool isLong = status.activity == Activity::Loading || status.activity == Activity::Exporting ||
                         status.activity == Activity::Analysing;
+    canStopReading_ = snapshot.readsLongPrompt();
     sessionText_ = activityText(status);
     sessionProgress_ = isLong ? static_cast<double>(status.progress) : -1;
     isSessionIdle_ = status.activity == Activity::Idle;

@@ -49,6 +49,7 @@ private:
     QString work_, sessionText_, training_;
     double sessionProgress_ = -1;
     bool isSessionIdle_ = true;
+    bool canStopReading_ = false; ///< a long prompt
     QLabel* activity_;
     QProgressBar* progress_;
     QToolButton* cancel_;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -158,6 +159,24 @@ std::optional<Failure> tooLarge(const SessionDocument& document, const QString& 
     return std::nullopt;
 }
 
+/// What a model was given and has not read. Tokens stand where they would if it had.
+void takeUnread(SessionDocument& document, const RestoreBranchesCommand& unread, bool readsSource) {
+    document.given = unread.given;
+    document.given.target.clear();
+    document.branches = unread.nodes;
+    document.current = unread.current;
+    document.promptLength = unread.promptLength;
+    document.source = unread.source;
+    const std::vector<int> tokens = std::exchange(document.given.tokens, {});
+    if (!unread.nodes.empty() || tokens.empty()) return;
+    if (readsSource) {
+        document.source = tokens;
+        return;
+    }
+    for (const int token : tokens) document.branches.push_back({.parent = document.current++, .token = token});
+    document.promptLength = static_cast<int>(tokens.size());
+}
+
 } // namespace
 
 SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
@@ -165,6 +184,11 @@ SessionDocument SessionDocument::fromSnapshot(const Snapshot& snapshot) {
     if (snapshot.model) {
         document.modelPath = QString::fromStdString(snapshot.path());
         document.storage = snapshot.model->storage;
+    }
+    const bool hasRead = snapshot.sequence && !snapshot.sequence->tokens.empty();
+    if (snapshot.unread && (snapshot.readsUnread || !hasRead)) {
+        takeUnread(document, *snapshot.unread, snapshot.model && snapshot.model->readsSource);
+        return document;
     }
     if (snapshot.sequence) {
         document.given = snapshot.sequence->given;

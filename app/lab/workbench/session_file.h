@@ -37,7 +37,8 @@ struct SessionDocument {
 
     bool operator==(const SessionDocument&) const = default;
 
-    /// The model, prompt and branches of a snapshot.
+    /// The model, prompt and branches of a snapshot: what the model has read; what it was given while it reads that,
+    /// and if it has read nothing.
     static SessionDocument fromSnapshot(const Snapshot& snapshot);
     RestoreBranchesCommand restoreCommand() const;
     /// The prompt; the name of the model if there is none, as for a picture.
