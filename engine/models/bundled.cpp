@@ -34,7 +34,7 @@ fs::path modelFolder(const std::string& path) {
             if (path == model.path) return model.folder;
         if (path == "builtin:induction")
             throw Error(
-                {.what = "this model was made by hand: it has no folder, no training run and no task",
+                {.what = "this model was not trained: it has no folder, no training run and no task",
                  .where = path,
                  .hint =
                      "choose a model that was trained, such as builtin:sort, or train one with the task induction"});

@@ -139,7 +139,7 @@ MetricPoint TrainingRun::makeStep() {
             point.values.insert(evaluation.shares.begin(), evaluation.shares.end());
             for (const auto& [name, matches] : evaluation.subtasks)
                 point.values[metric_names::kSubtasks + name] = matches.share();
-        } catch (const gpu::OutOfMemory& error) { // the steps fit, and can go on
+        } catch (const gpu::OutOfMemory& error) { // the steps fit, and can continue
             unmeasured_ = Failure{error.message(), error.where(), error.hint()};
         }
     if (metrics_->isGone()) restoreFolder();

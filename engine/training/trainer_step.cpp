@@ -149,10 +149,10 @@ Trainer::Step Trainer::stepOf(int64_t stage, std::optional<MemorySaving> turned)
                                  assign(loss.model.graph->parameter(name, next.shape()), next, StepScalar::Beginning));
     for (const auto& [name, next] : loss.model.updates) step.outputs.emplace("carried." + name, next);
     if (accumulates) {
-        const auto sumsIn = [&](Graph& graph) {
+        const auto sumsIn = [&](Graph& of) {
             std::vector<Tensor> sums;
             for (size_t i = 0; i < names.size(); ++i)
-                sums.push_back(graph.state("gradient." + names[i], {.shape = trained[i].shape()}));
+                sums.push_back(of.state("gradient." + names[i], {.shape = trained[i].shape()}));
             return sums;
         };
         step.outputs["gradient"] = accumulate(sumsIn(*loss.model.graph), gradients)[0];

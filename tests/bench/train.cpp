@@ -116,8 +116,8 @@ public:
         if (child == nullptr) return {};
         std::string text;
         std::array<char, 4096> piece{};
-        for (size_t count = 0; (count = std::fread(piece.data(), 1, piece.size(), child)) > 0;)
-            text.append(piece.data(), count);
+        for (size_t read = 0; (read = std::fread(piece.data(), 1, piece.size(), child)) > 0;)
+            text.append(piece.data(), read);
         if (pclose(child) != 0) return {};
         const auto result = nlohmann::json::parse(text);
         version_ = result.at("version");
