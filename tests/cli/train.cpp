@@ -47,7 +47,7 @@ TEST_CASE("attention-cli: options that change nothing are refused in a sentence"
              {"lens builtin:induction --what formed --position 3", "the lens formed reads no --position"},
              {"cost causal --from 100 --to 64", "--from: the lengths from 100 to 64 are none"},
              {"generate builtin:induction --tokens 1,,2", "a comma without a number before it"},
-             {"eval builtin:induction", "made by hand"}})
+             {"eval builtin:induction", "was not trained"}})
         checkProgram(command, 1, {reason});
     checkProgram("capture builtin:induction --tokens 1,2 --size 224 --out '" + (folder.path() / "c.npz").string() + "'",
                  2, {"--image"});
