@@ -141,7 +141,7 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     CHECK_FALSE(lab.find<MatrixView>("lensMatrix").figure().isEmpty());
     lab.showPanel("curves");
     const auto& chart = static_cast<const FigureView<PlotFigure>&>(lab.find<QWidget>("lossChart"));
-    CHECK(chart.figure().title == "Loss (nats per prediction)"); // a class is no token
+    CHECK(chart.figure().title == "Loss (lower is better)");
 
     recipe.settings.data.text = wrong;
     lab.window().workbench().requestRecipe(recipe);

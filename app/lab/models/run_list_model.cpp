@@ -268,7 +268,8 @@ QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int 
         {tr("Run"), tr("Name of the run and the colour of its curves. Tick it to show them")},
         {tr("Task"), tr("The task that the model learns")},
         {tr("Step"), tr("Updates of the parameters so far")},
-        {tr("Loss"), tr("Loss at the last step, in nats per prediction; 0 is a perfect prediction")},
+        {tr("Loss"), tr("How surprised the model is by the right answers, at the last step: minus the logarithm of "
+                        "their probability, on average. 0 is perfect")},
         {tr("Metric"), tr("The task's own measure, such as the share of answers that are all right")},
         {tr("Start"), tr("What training started from: new parameters, or a model that is trained further")}};
     if (section >= ColumnCount) return {};

@@ -257,7 +257,7 @@ PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) co
     QString metric = quantity == "metric" ? fromEngine(drawnMetric(shownRuns(), bench_.runs().active())) : QString();
     if (!metric.isEmpty()) metric[0] = metric[0].toUpper();
     PlotFigure figure;
-    figure.title = quantity == "loss" ? tr("Loss (nats per prediction)")
+    figure.title = quantity == "loss" ? tr("Loss (lower is better)")
                    : metric.isEmpty() ? quantity_->currentText()
                                       : metric;
     figure.lines = curvesOf(quantity);
