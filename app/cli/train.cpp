@@ -121,7 +121,7 @@ Recipe recipeOf(const TrainOptions& options) {
     Recipe recipe = recipeFromJson(json, options.recipe.empty() ? "the command line" : options.recipe);
     std::set<std::string> given;
     for (const auto& [id, value] : options.fields.items()) given.insert(id);
-    requireEffect(recipe, given);
+    for (const std::string& idle : idleOptions(recipe, given)) report("warning: {}\n", idle);
     if (!recipe.start.model.empty() && (given.contains("init") || given.contains("initial_deviation")))
         report("warning: only parameters that {} lacks get initial weights; the others are the model's\n",
                recipe.start.model);

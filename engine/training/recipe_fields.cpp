@@ -355,23 +355,28 @@ bool RecipeField::changesSomething(const Recipe& recipe) const {
     return (appliesTo == nullptr || appliesTo(taskNamed(recipe.task))) && (matters == nullptr || matters(recipe));
 }
 
-void requireEffect(const Recipe& recipe, const std::set<std::string>& given) {
+std::vector<std::string> idleOptions(const Recipe& recipe, const std::set<std::string>& given) {
+    std::vector<std::string> idle;
     for (const RecipeField& field : table()) {
-        if (!given.contains(std::string(field.id))) continue;
+        if (!given.contains(std::string(field.id)) || field.id == "family") continue; // check() judges the family
         const bool isRead = field.appliesTo == nullptr || field.appliesTo(taskNamed(recipe.task));
         // What a model to start from has is compared with the field once the model is open.
         if (isRead && ((field.describesModel && !recipe.start.model.empty()) || field.changesSomething(recipe)))
             continue;
         const std::string option(field.option.substr(0, field.option.find(' ')));
-        throw Error({.what = !isRead ? fmt::format("the task {} reads no {}", recipe.task, option)
-                             : field.section == Section::Model
-                                 ? fmt::format("{} changes nothing in a model of the family {}", option,
-                                               recipe.architecture.family)
-                                 : fmt::format("{} changes nothing beside the other options", option),
-                     .where = option,
-                     .hint = field.uses.empty() ? std::string("leave it out")
-                                                : fmt::format("leave it out; it is for {}", field.uses)});
+        const std::string use = field.uses.empty() ? "" : fmt::format("it is for {}", field.uses);
+        if (!isRead && field.section == Section::Task) // a person would take the result for that of other data
+            throw Error({.what = fmt::format("the task {} reads no {}", recipe.task, option),
+                         .where = option,
+                         .hint = use.empty() ? "leave it out" : "leave it out; " + use});
+        const std::string reason =
+            !isRead ? fmt::format("the task {} does not use it", recipe.task)
+            : field.section == Section::Model
+                ? fmt::format("models of the family {} do not use it", recipe.architecture.family)
+                : std::string("the other options leave it no effect");
+        idle.push_back(fmt::format("{} changes nothing: {}{}", option, reason, use.empty() ? "" : "; " + use));
     }
+    return idle;
 }
 
 RecipeValue RecipeField::value(const Recipe& recipe) const {

@@ -71,9 +71,9 @@ Recipe draftFromText(const std::string& text);
 
 /// All fields but "values", which holds the parameters of the task.
 std::span<const RecipeField> recipeFields();
-/// Refuses fields that a person has set and that change nothing. @param given ids of fields
-/// @throws Error naming the option, why it has no effect, and where it has
-void requireEffect(const Recipe& recipe, const std::set<std::string>& given);
+/// The options that a person has given and that change nothing, each with the reason. @param given ids of fields
+/// @throws Error if the option names data that the task does not read
+std::vector<std::string> idleOptions(const Recipe& recipe, const std::set<std::string>& given);
 /// The field with an id; null: there is none.
 const RecipeField* findRecipeField(std::string_view id);
 
