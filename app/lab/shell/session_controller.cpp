@@ -13,6 +13,7 @@
 #include "app/lab/shell/panel_docks.h"
 
 #include <QMainWindow>
+#include <QScopedValueRollback>
 #include <QSettings>
 #include <QTimer>
 
@@ -184,6 +185,7 @@ void SessionController::reopen(const SessionDocument& document) {
 void SessionController::continueRestore() {
     if (!pending_ || !isOpen(*pending_)) return;
     const SessionDocument document = *std::exchange(pending_, std::nullopt);
+    const QScopedValueRollback changesViews(changesViews_, true);
     if (!document.branches.empty() || !document.given.empty() || !document.source.empty())
         parts_.bridge.post(document.restoreCommand());
     bench_.setSampling(document.sampling);

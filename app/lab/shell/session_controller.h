@@ -45,6 +45,7 @@ public:
     /// Restores a session that the user opens: says what it asks for in vain, and leaves the start page.
     void openDocument(SessionDocument document);
     bool isRestoring() const { return pending_.has_value(); }
+    bool changesViews() const { return changesViews_; } ///< whether a document is giving the views what it holds
     void stopRestoring() { pending_.reset(); }
 
     /// The file that Save writes to; empty: what is open was begun afresh, or belongs to a lesson, and has none.
@@ -101,9 +102,10 @@ private:
     QString returningTo_;                      ///< model of a step of undo or a session, not open yet; empty: none
     QString waitingPicture_;                   ///< empty: none
     bool bringsPicture_ = false;               ///< a picture was asked for whose model is being opened
-    bool tellsRefused_ = false;                ///< of the session that is opened, what it asks for in vain
-    int stepsBefore_ = 0;                      ///< index of the undo stack before that session was opened
-    bool leavesStart_ = false;                 ///< what is being opened was asked for on the start page
+    bool changesViews_ = false;
+    bool tellsRefused_ = false; ///< of the session that is opened, what it asks for in vain
+    int stepsBefore_ = 0;       ///< index of the undo stack before that session was opened
+    bool leavesStart_ = false;  ///< what is being opened was asked for on the start page
 };
 
 } // namespace attn
