@@ -61,7 +61,7 @@ void StartController::tell(const QString& text, int before) {
     auto& attention = parts_.panels.the<AttentionPanel>();
     const auto look = [this, text, &attention, &workspace = parts_.layout.workspace(),
                        level = attention.wantedLevel()] {
-        if (session_.changesViews()) return; // a step of Undo, which brings its text
+        if (session_.isRestoring() || session_.changesViews()) return; // a step of Undo, which brings its text
         if (&parts_.layout.workspace() != &workspace || attention.wantedLevel() != level)
             parts_.notices.message().withdraw(text);
     };
