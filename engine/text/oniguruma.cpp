@@ -65,7 +65,7 @@ private:
         return true;
     }
     /// The text up to a mark, and moves past both.
-    std::string_view upTo(std::string_view mark, std::string_view what) {
+    std::string_view textBefore(std::string_view mark, std::string_view what) {
         const size_t end = source_.find(mark, at_);
         if (end == std::string_view::npos) refuse(fmt::format("has {} without an end", what));
         const std::string_view text = source_.substr(at_, end - at_);
@@ -178,13 +178,13 @@ private:
         group.begin = out_.size();
         group.open = 0;
         if (takes("(?#")) {
-            upTo(")", "a comment");
+            textBefore(")", "a comment");
             return;
         }
         for (const char* begin : {"(?:", "(?=", "(?!", "(?>", "(?<=", "(?<!"})
             if (takes(begin)) return openGroup(group, begin);
         if (takes("(?<")) {
-            const std::string_view name = upTo(">", "the name of a group");
+            const std::string_view name = textBefore(">", "the name of a group");
             const bool isName =
                 !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
                 std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
@@ -301,7 +301,7 @@ private:
         const char begin = at(0);
         if (begin != '<' && begin != '\'') refuse("has \\k without a name");
         ++at_;
-        const std::string_view name = upTo(begin == '<' ? ">" : "'", "the name of a group");
+        const std::string_view name = textBefore(begin == '<' ? ">" : "'", "the name of a group");
         const bool isPlain = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
             return std::isalnum(c) != 0 || c == '_';
         });
@@ -321,7 +321,7 @@ private:
         }
         if (small != 'p' || at(2) != '{') return {};
         at_ += 3;
-        std::string_view name = upTo("}", "a property");
+        std::string_view name = textBefore("}", "a property");
         const bool isComplement = isNegated != name.starts_with('^');
         if (name.starts_with('^')) name.remove_prefix(1);
         const auto set = CharacterSet::ofProperty(name, false);
@@ -362,7 +362,7 @@ private:
         case 'o': {
             if (at(2) != '{') return simple('o');
             at_ += 3;
-            return checked(numberOf(upTo("}", "\\o{"), 8), 0);
+            return checked(numberOf(textBefore("}", "\\o{"), 8), 0);
         }
         case 'c': {
             const char control = at(2);
@@ -397,7 +397,7 @@ private:
     /// \x{E9} or \x41, and the bytes of one character as \xC3\xA9.
     char32_t hexadecimal() {
         at_ += 2;
-        if (takes("{")) return checked(numberOf(upTo("}", "\\x{"), 16), 0);
+        if (takes("{")) return checked(numberOf(textBefore("}", "\\x{"), 16), 0);
         std::string bytes;
         const auto byte = [&] {
             size_t length = 0;

@@ -77,7 +77,7 @@ TEST_CASE("vision folders: an image processor's own defaults hold where its file
     CHECK(deit.crop == ImageSize{224, 224});
     const ImagePreprocessing vit = read({{"image_processor_type", "ViTImageProcessor"}, {"crop_size", 12}});
     CHECK(vit.resize == ImageSize{224, 224}); // not the model's own
-    CHECK_FALSE(vit.crop); // it does not crop unless it is told to
+    CHECK_FALSE(vit.crop);                    // it does not crop unless it is told to
     CHECK(read({{"image_processor_type", "ViTImageProcessor"}, {"crop_size", 12}, {"do_center_crop", true}}).crop ==
           ImageSize{12, 12});
 }

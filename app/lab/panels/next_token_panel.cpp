@@ -150,10 +150,10 @@ ExportNumbers NextTokenPanel::numbers() const {
     for (int row = 0; row < candidates_->rowCount(); ++row) {
         const Candidate& candidate = candidates_->candidate(row);
         QString label = candidates_->text(row);
-        text +=
-            QStringLiteral("%1,\"%2\",%3,%4")
-                .arg(QString::number(candidate.token), label.replace('"', "\"\""),
-                     QString::number(static_cast<double>(candidate.probability)), QString::number(static_cast<double>(candidate.logit)));
+        text += QStringLiteral("%1,\"%2\",%3,%4")
+                    .arg(QString::number(candidate.token), label.replace('"', "\"\""),
+                         QString::number(static_cast<double>(candidate.probability)),
+                         QString::number(static_cast<double>(candidate.logit)));
         if (showsChange) text += QStringLiteral(",%1").arg(static_cast<double>(candidates_->change(row)));
         text += '\n';
         arrays[0].values.push_back(static_cast<float>(candidate.token));

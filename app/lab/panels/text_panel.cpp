@@ -348,7 +348,8 @@ ExportNumbers TextPanel::numbers() const {
             const auto id = static_cast<size_t>(scores->tokens[token]);
             QString label = id < model->tokenTexts.size() ? QString::fromStdString(model->tokenTexts[id]) : QString();
             text += QStringLiteral("%1,\"%2\",%3,%4,%5\n")
-                        .arg(QString::number(id), label.replace('"', "\"\""), QString::number(static_cast<double>(scores->loss[token])),
+                        .arg(QString::number(id), label.replace('"', "\"\""),
+                             QString::number(static_cast<double>(scores->loss[token])),
                              QString::number(static_cast<double>(scores->entropy[token])),
                              QString::number(scores->rank[token]));
         }
