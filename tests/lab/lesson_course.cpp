@@ -293,7 +293,7 @@ TEST_CASE("lessons: a lesson that was open when the window closed continues at i
     };
     auto window = open();
     REQUIRE_FALSE(window->lessons().player().isPlaying());
-    window->bridge().post(SetPromptCommand{"abcabc"});
+    window->bridge().post(SetPromptCommand{GivenText{.text = "abcabc"}});
     window->bridge().post(GenerateCommand{.maxTokens = 2});
     REQUIRE(lab.waitFor([&] { return window->workbench().snapshot()->sequence->tokens.size() == 8; }));
     const auto start = [&](int step) {

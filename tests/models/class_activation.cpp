@@ -139,7 +139,9 @@ void addClassifier(ModelFolder& folder, const std::string& architecture, const s
         if (architecture.starts_with("Mistral")) config["model_type"] = "mistral"; // the tensors are those of Llama
         config["id2label"] = {{"0", "A"}, {"1", "B"}};
     });
-    auto [header, data] = folder.weights();
+    auto stored = folder.weights();
+    json& header = stored.first;
+    std::string& data = stored.second;
     const auto add = [&](const std::string& name, const json& shape, const std::vector<float>& values) {
         const size_t begin = data.size();
         data.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
@@ -207,7 +209,7 @@ TEST_CASE("classes that no family here has are named among what is left out", "[
                                                   {"gpt2", "MistralForSequenceClassification"}}));
     INFO(architecture);
     ModelFolder folder(model);
-    folder.edit("config.json", [&](json& config) { config["architectures"] = {architecture}; });
+    folder.edit("config.json", [&, &named = architecture](json& config) { config["architectures"] = {named}; });
     const auto source = openModelSource(folder.path().string());
     const auto& fields = source->leftOut().fields;
     CHECK(std::ranges::count(fields, LeftOut::Field{"architectures", '"' + architecture + '"'}) == 1);
