@@ -150,6 +150,30 @@ TEST_CASE("layouts: lists that fill their panel end below a whole row, at every 
     applyTheme(ThemeId::Light, 100);
 }
 
+TEST_CASE("layouts: lists and docks without room ask for no negative sizes", "[lab][layouts]") {
+    LabWindow lab("builtin:stories", "Once upon a time");
+    static QStringList complaints;
+    complaints.clear();
+    const QtMessageHandler usual =
+        qInstallMessageHandler([](QtMsgType type, const QMessageLogContext&, const QString& text) {
+            if (type == QtWarningMsg) complaints << text;
+        });
+    auto& list = lab.find<QAbstractItemView>("candidates");
+    for (int height = 0; height < 40; ++height) {
+        list.setMinimumHeight(1);
+        list.resize(list.width(), height);
+        QTest::qWait(1);
+    }
+    for (const int width : {1, 40, 300}) {
+        lab.window().setMinimumSize(1, 1);
+        lab.window().resize(width, width);
+        for (const Workspace& workspace : workspaces())
+            lab.action((std::string("workspace.") + workspace.id).c_str()).trigger();
+    }
+    qInstallMessageHandler(usual);
+    CHECK(complaints.filter("size").join('\n').toStdString().empty());
+}
+
 TEST_CASE("layouts: the prompt finds its size whether its text needs a bar or not", "[lab][layouts]") {
     makeApplication(QDir::tempPath());
     PromptEditor editor;

@@ -78,7 +78,7 @@ TEST_CASE("left out: a bias that is stored twice must be the same vector", "[mod
                                              std::tuple{"roberta", "lm_head.bias", "lm_head.decoder.bias"}}) {
         CAPTURE(model);
         ModelFolder folder(model);
-        folder.changeHeader([&](json& header) { header.erase(other); });
+        folder.changeHeader([&named = other](json& header) { header.erase(named); });
         std::vector<float> values;
         for (const double value : stored(WeightSource(folder.path()), read))
             values.push_back(static_cast<float>(value));

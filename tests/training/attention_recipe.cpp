@@ -3,7 +3,7 @@
 #include "engine/attention/mask/catalogue.h"
 #include "engine/core/bit_row.h"
 #include "engine/training/tasks/catalogue.h"
-#include "tests/support/catch.h"
+#include "tests/io/files.h"
 
 #include <fmt/format.h>
 
@@ -60,7 +60,7 @@ TEST_CASE("attention recipe: what is suggested is accepted, for every pair of pa
           "[training]") {
     const auto refusalOf = [](Recipe recipe, const std::string& attention) {
         recipe.architecture.attention = attention;
-        return sentenceOf([&] { check(recipe); });
+        return attn::test::sentenceOf([&] { check(recipe); });
     };
     constexpr std::string_view kOffer = "the nearest valid composition: ";
     int suggestions = 0;

@@ -1,7 +1,10 @@
 #include "engine/inference/language_model.h"
 #include "engine/training/answers.h"
 #include "engine/training/tasks/catalogue.h"
+#include "tests/support/catch.h"
 #include "tests/training/short_runs.h"
+
+#include <cmath>
 
 // A trained model that is measured on sequences of other lengths.
 

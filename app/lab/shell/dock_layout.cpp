@@ -304,7 +304,10 @@ void DockLayout::useSizes() {
     window_.layout()->activate();
     const auto [width, share] = column();
     // Qt shrinks widths in proportion if their sum is more than there is.
-    window_.resizeDocks({left, main}, {width, left->width() + main->width() - width}, Qt::Horizontal);
+    const auto resize = [&](QDockWidget* first, QDockWidget* second, int size, int both, Qt::Orientation along) {
+        window_.resizeDocks({first, second}, {std::max(size, 1), std::max(both - size, 1)}, along);
+    };
+    resize(left, main, width, left->width() + main->width(), Qt::Horizontal);
     QDockWidget* const above = isLesson_ ? main : left;
     QDockWidget* const below = !isLesson_           ? frontOf(workspace_->below)
                                : lesson_.size() > 1 ? docks_.at(lesson_[1])
@@ -312,7 +315,7 @@ void DockLayout::useSizes() {
     if (!below) return;
     const int both = above->height() + below->height();
     const int lower = static_cast<int>(both * (isLesson_ ? 0.3 : share));
-    window_.resizeDocks({above, below}, {both - lower, lower}, Qt::Vertical);
+    resize(above, below, both - lower, both, Qt::Vertical);
 }
 
 void DockLayout::keepColumn() {
