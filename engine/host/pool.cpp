@@ -161,13 +161,16 @@ bool Pool::lookForJob(int64_t thread, uint32_t seen) {
     auto piece = expected_.begin();
     return lookFor([&] {
         if (left > 0 && piece != expected_.end()) {
-            const int64_t bytes = std::min({piece->bytes.load(std::memory_order_relaxed) - before, left, kAtOnce});
-            if (bytes > 0) {
-                fetch(piece->begin.load(std::memory_order_relaxed) + before, bytes);
+            const int64_t size = piece->bytes.load(std::memory_order_relaxed);
+            const auto* const begin = piece->begin.load(std::memory_order_relaxed);
+            before = std::max<int64_t>(before, 0); // the next job may have changed the pieces meanwhile
+            const int64_t bytes = std::min({size - before, left, kAtOnce});
+            if (bytes > 0 && begin) {
+                fetch(begin + before, bytes);
                 before += bytes;
                 left -= bytes;
             } else {
-                before -= piece->bytes.load(std::memory_order_relaxed);
+                before -= size;
                 ++piece;
             }
         }

@@ -231,7 +231,8 @@ TEST_CASE("two stacks with tables of their own: the readout is compared with the
         header["lm_head.weight"] = entry;
         writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
     }
-    for (const std::string& warning : openModelSource(folder.path().string())->warnings())
+    const auto source = openModelSource(folder.path().string());
+    for (const std::string& warning : source->warnings())
         CHECK_THAT(warning, !CONTAINS("differs from the embedding"));
 }
 
