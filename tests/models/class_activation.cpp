@@ -232,8 +232,7 @@ TEST_CASE("two stacks with tables of their own: the readout is compared with the
         writeFile(folder / "model.safetensors", safetensors(header.dump(), data));
     }
     const auto source = openModelSource(folder.path().string());
-    for (const std::string& warning : source->warnings())
-        CHECK_THAT(warning, !CONTAINS("differs from the embedding"));
+    for (const std::string& warning : source->warnings()) CHECK_THAT(warning, !CONTAINS("differs from the embedding"));
 }
 
 TEST_CASE("mT5: without a word in config.json its feed-forward layers are gated", "[models]") {
