@@ -168,7 +168,7 @@ class Teacher:
         self.open_english()
         self.write_sentence()
         self.person.click("Reset", BUTTON)
-        self.person.click("Greedy", CHECK)
+        self.tick(self.person.see("Greedy", CHECK), False)
         self.person.click("Temperature, slider")
         self.person.keys("Home", *["Right"] * 10)
         value = value_of(self.person.see("Temperature", SPIN))
