@@ -370,6 +370,19 @@ TEST_CASE("opening: a failure goes when its command succeeds, and by itself afte
     CHECK(lab.waitFor([&] { return !failure.isVisible(); }, 10'000));
 }
 
+TEST_CASE("lab: a text file with which the program starts becomes the prompt of its usual model", "[lab]") {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("notes.txt");
+    QFile file(path);
+    REQUIRE(file.open(QFile::WriteOnly));
+    file.write("cabcab\n");
+    file.close();
+    LabWindow lab("builtin:induction", {}, path);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence && lab.snapshot().sequence->given.text == "cabcab"; }));
+    REQUIRE(lab.settle());
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "cabcab");
+}
+
 TEST_CASE("lab: a text file becomes the prompt, and other files are refused by their names", "[lab]") {
     LabWindow lab("builtin:induction", "abab");
     const auto write = [&](const char* name, const QByteArray& bytes) {

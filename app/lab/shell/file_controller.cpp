@@ -90,8 +90,7 @@ void FileController::openAs(const FoundFile& found, const QString& path, const Q
 }
 
 void FileController::openText(const QString& path) {
-    session_.openInstead(); // it reads the text
-    if (!bench_.reads(AxisKind::Tokens))
+    if (bench_.hasModel() && !bench_.reads(AxisKind::Tokens))
         return notices_.fail({.what = "is a text, and the open model reads pictures",
                               .where = path.toStdString(),
                               .hint = "open a model of texts first"});
@@ -99,9 +98,13 @@ void FileController::openText(const QString& path) {
         path.toStdString(), [path](const std::atomic<bool>&) { return promptFrom(path); },
         [this, path](std::variant<QString, Failure> read) {
             notices_.endWork();
-            if (auto* failure = std::get_if<Failure>(&read)) return showUnopened(path, *failure);
+            if (auto* failure = std::get_if<Failure>(&read)) {
+                session_.openInstead();
+                return showUnopened(path, *failure);
+            }
             session_.leaveStart();
-            parts_.panels.the<GeneratePanel>().type(std::get<QString>(read));
+            const auto& text = std::get<QString>(read);
+            if (!session_.openInstead(text)) parts_.panels.the<GeneratePanel>().type(text); // no model reads it yet
             bench_.showPanel("generate");
         });
 }

@@ -87,9 +87,9 @@ void SessionController::openPicture(const QString& path) {
     openWaitingPicture();
 }
 
-bool SessionController::openInstead() {
+bool SessionController::openInstead(const QString& prompt) {
     if (instead_.isEmpty()) return false;
-    openModel(instead_, {});
+    openModel(instead_, prompt);
     return true;
 }
 

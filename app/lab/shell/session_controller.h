@@ -38,9 +38,10 @@ public:
     void openFresh(); ///< the usual model with its example
     /// Opens a model with its example in a workspace, as a step of undo. @param step its text in the Edit menu
     void openFresh(const QString& path, const QString& step, const char* workspace);
-    void openPicture(const QString& path);  ///< once it is known whether the open model reads pictures
-    bool openInstead();                     ///< at the start, after what was asked for was not opened
-    void restore(SessionDocument document); ///< as a step of undo
+    void openPicture(const QString& path); ///< once it is known whether the open model reads pictures
+    /// At the start, opens the usual model if what was asked for is none. @param prompt empty: the model's example
+    bool openInstead(const QString& prompt = {});
+    void restore(SessionDocument document);                      ///< as a step of undo
     void restore(SessionDocument document, const QString& step); ///< @param step its text in the Edit menu
     /// Restores a session that the user opens: says what it asks for in vain, and leaves the start page.
     void openDocument(SessionDocument document);
