@@ -242,7 +242,7 @@ TEST_CASE("captioner: it learns a word for each of several pictures", "[models][
 
     std::map<std::string, std::vector<float>> velocity;
     float last = 0;
-    for (int step = 0; step < 150; ++step) { // gradient descent with momentum
+    for (int step = 0; step < 80; ++step) { // gradient descent with momentum, in steps that stay small whatever rounds
         executor->run({});
         last = executor->result("loss").front();
         for (size_t at = 0; at < parameters.size(); ++at) {
@@ -251,11 +251,11 @@ TEST_CASE("captioner: it learns a word for each of several pictures", "[models][
             std::vector<float> weights = model->store().read(name), &speed = velocity[name];
             const std::vector<float> slope = denseResult(*executor, "slope of " + name);
             speed.resize(weights.size());
-            for (size_t i = 0; i < weights.size(); ++i) weights[i] -= 0.05f * (speed[i] = 0.9f * speed[i] + slope[i]);
+            for (size_t i = 0; i < weights.size(); ++i) weights[i] -= 0.01f * (speed[i] = 0.9f * speed[i] + slope[i]);
             writeRows(weights, parameters[at].shape(), [&](const auto& fill) { model->store().write(name, fill); });
         }
     }
-    CHECK(last < 0.5 * std::log(kPictures)); // who does not see the picture cannot get below log 4
+    CHECK(last < 0.1 * std::log(kPictures)); // who does not see the picture cannot get below log 4
     for (int bright = 0; bright < kPictures; ++bright) {
         const std::vector<float> logits = model->predict(captioned(bright, {1}));
         CHECK(std::ranges::max_element(logits) - logits.begin() == 3 + bright);
