@@ -41,7 +41,10 @@ class Display:
         if not self.display:
             raise RuntimeError("there is no display")
         self.root = self.x.XDefaultRootWindow(self.display)
-        self.own = self.x.XCreateSimpleWindow(self.display, ULONG(self.root), 0, 0, 1, 1, 0, ULONG(0), ULONG(0))
+
+    def source(self):
+        """The window of a new drag. Each has its own, so that a late answer to one that was given up is none to the next."""
+        return self.x.XCreateSimpleWindow(self.display, ULONG(self.root), 0, 0, 1, 1, 0, ULONG(0), ULONG(0))
 
     def atom(self, name):
         return self.x.XInternAtom(self.display, name.encode(), 0)
@@ -116,33 +119,34 @@ class Display:
 
     def answers(self, window, patience, isAlive=lambda: True):
         """Whether the program's event loop answers within some seconds: to a text that is held over the window and taken away."""
-        self.send(window, "XdndEnter", self.own, 5 << 24, self.atom("text/plain"), 0, 0)
-        self.send(window, "XdndPosition", self.own, 0, 0, 0, self.atom("XdndActionCopy"))
-        status = self.atom("XdndStatus")
-        isThere = any(event.type == CLIENT_MESSAGE and event.message.kind == status for event in self.events(patience, isAlive))
-        self.send(window, "XdndLeave", self.own, 0, 0, 0, 0)
+        source, status = self.source(), self.atom("XdndStatus")
+        self.send(window, "XdndEnter", source, 5 << 24, self.atom("text/plain"), 0, 0)
+        self.send(window, "XdndPosition", source, 0, 0, 0, self.atom("XdndActionCopy"))
+        isThere = any(event.type == CLIENT_MESSAGE and event.message.window == source and event.message.kind == status
+                      for event in self.events(patience, isAlive))
+        self.send(window, "XdndLeave", source, 0, 0, 0, 0)
         return isThere
 
     def drop(self, window, x, y, kind, data, isAlive=lambda: True):
         """Drops a text on a window as a file manager does. Gives up after a second without an answer."""
-        target, selection = self.atom(kind), self.atom("XdndSelection")
-        self.x.XSetSelectionOwner(self.display, ULONG(selection), ULONG(self.own), ULONG(0))
-        self.send(window, "XdndEnter", self.own, 5 << 24, target, 0, 0)
-        self.send(window, "XdndPosition", self.own, 0, int(x) << 16 | int(y), 0, self.atom("XdndActionCopy"))
+        source, target, selection = self.source(), self.atom(kind), self.atom("XdndSelection")
+        self.x.XSetSelectionOwner(self.display, ULONG(selection), ULONG(source), ULONG(0))
+        self.send(window, "XdndEnter", source, 5 << 24, target, 0, 0)
+        self.send(window, "XdndPosition", source, 0, int(x) << 16 | int(y), 0, self.atom("XdndActionCopy"))
         status, finished, isDropped = self.atom("XdndStatus"), self.atom("XdndFinished"), False
         for event in self.events(1, isAlive):
             if event.type == SELECTION_REQUEST:
                 self.give(event.request, data)
-            if event.type != CLIENT_MESSAGE:
+            if event.type != CLIENT_MESSAGE or event.message.window != source:
                 continue
             if event.message.kind == status and not isDropped:
                 if not event.message.data[1] & 1:
                     break
                 isDropped = True
-                self.send(window, "XdndDrop", self.own, 0, 0, 0, 0)
+                self.send(window, "XdndDrop", source, 0, 0, 0, 0)
             if event.message.kind == finished:
                 return True
-        self.send(window, "XdndLeave", self.own, 0, 0, 0, 0)
+        self.send(window, "XdndLeave", source, 0, 0, 0, 0)
         return False
 
     def give(self, request, data):
