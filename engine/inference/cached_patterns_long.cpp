@@ -36,6 +36,7 @@ void CachedPatterns::tokensChange(size_t from) {
 
 LongPatternView& CachedPatterns::longViewOf(int layer) {
     if (!long_ || longSite_ != layer) {
+        long_.reset(); // its states may lie elsewhere even if the new one finds no room
         long_ = std::make_unique<LongPatternView>(model_.device(), model_.store(), model_.longPatternSource(layer));
         longSite_ = layer;
         longValid_ = 0;

@@ -1,5 +1,6 @@
 #include "engine/inference/head_profiler.h"
 
+#include "engine/core/made_once.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <algorithm>
@@ -135,16 +136,15 @@ GpuExecutor& HeadProfiler::bandStep() {
 }
 
 GpuExecutor& HeadProfiler::tileStep(Pooling pooling, bool isFine) {
-    std::unique_ptr<GpuExecutor>& step = tiles_[{pooling, isFine}];
-    if (!step) {
+    return madeOnce(tiles_, {pooling, isFine}, [&] {
         const ProfileInputs inputs(source_);
         const Tensor pixels = lensTile(inputs.in, inputs.slopes, inputs.statistics, inputs.words(kView), source_.rule,
                                        pooling, isFine, kRows, kColumns);
-        step = std::make_unique<GpuExecutor>(device_, store_,
-                                             compile(inputs.graph, std::map<std::string, Tensor>{{kPixels, pixels}}));
+        auto step = std::make_unique<GpuExecutor>(
+            device_, store_, compile(inputs.graph, std::map<std::string, Tensor>{{kPixels, pixels}}));
         writeSlopes(*step, source_);
-    }
-    return *step;
+        return step;
+    });
 }
 
 std::vector<float> HeadProfiler::changedRow(int64_t query) const {
@@ -165,13 +165,14 @@ void HeadProfiler::addChanged(int64_t query, std::span<const float> weights) {
 
 void HeadProfiler::addOwn(int64_t first, int64_t rows) {
     runBand(first, rows);
+    const std::span<const float> means = drawReceived(first, rows);
+    addCandidates(first, rows); // draws too: from here on nothing fails, so that no row counts twice
+    addReceived(means, rows);
     const std::span<const float> distances = band_->result(kDistances); // [rows / 16, bins]
     const auto stride = static_cast<size_t>(band_->plan().result(kDistances).type.shape.rowStride());
     for (size_t at = 0; at < static_cast<size_t>((rows + 15) / 16); ++at)
         for (size_t bin = 0; bin < distances_.size(); ++bin)
             distances_[bin] += static_cast<double>(distances[at * stride + bin]);
-    addReceived(first, rows);
-    addCandidates(first, rows);
 }
 
 /// Computes the normalisers and distances of some rows.
@@ -196,14 +197,18 @@ std::span<const float> HeadProfiler::drawTile(Pooling pooling, LensBand band, in
     return executor.result(kPixels);
 }
 
-void HeadProfiler::addReceived(int64_t first, int64_t rows) {
-    const std::span<const float> means = drawTile(Pooling::Mean,
-                                                  {.firstRow = static_cast<int32_t>(first),
-                                                   .rowLevel = kRowLevel,
-                                                   .rowCount = static_cast<int32_t>(rows),
-                                                   .columnLevel = level_,
-                                                   .columns = static_cast<int32_t>(received_.size())},
-                                                  tokens_);
+/// The mean weight of each key, by sixteen queries.
+std::span<const float> HeadProfiler::drawReceived(int64_t first, int64_t rows) {
+    return drawTile(Pooling::Mean,
+                    {.firstRow = static_cast<int32_t>(first),
+                     .rowLevel = kRowLevel,
+                     .rowCount = static_cast<int32_t>(rows),
+                     .columnLevel = level_,
+                     .columns = static_cast<int32_t>(received_.size())},
+                    tokens_);
+}
+
+void HeadProfiler::addReceived(std::span<const float> means, int64_t rows) {
     for (int64_t y = 0; y << kRowLevel < rows; ++y) {
         const int64_t queries = std::min(int64_t{1} << kRowLevel, rows - (y << kRowLevel));
         for (size_t x = 0; x < received_.size(); ++x)

@@ -29,7 +29,8 @@ private:
     GpuExecutor& tileStep(Pooling pooling, bool isFine);
     void runBand(int64_t first, int64_t rows);
     std::span<const float> drawTile(Pooling pooling, LensBand band, int64_t keys);
-    void addReceived(int64_t first, int64_t rows);
+    std::span<const float> drawReceived(int64_t first, int64_t rows);
+    void addReceived(std::span<const float> means, int64_t rows);
     void addCandidates(int64_t first, int64_t rows);
     std::vector<float> changedRow(int64_t query) const; ///< empty: no change sets the row
     void addChanged(int64_t query, std::span<const float> weights);

@@ -1,5 +1,6 @@
 #include "engine/inference/long_pattern_thumbnails.h"
 
+#include "engine/core/made_once.h"
 #include "engine/inference/view_graph.h"
 
 #include <algorithm>
@@ -172,9 +173,9 @@ void LongPatternThumbnails::drawChanged(const Group& group, int head, int firstQ
 }
 
 GpuExecutor& LongPatternThumbnails::step(size_t layer, bool isFine) {
-    std::unique_ptr<GpuExecutor>& step = steps_[{layer, isFine}];
-    if (!step) step = longPatternStep(device_, store_, layers_[layer], kHeadsOfRun, kRowsOfBand, size_, isFine);
-    return *step;
+    return madeOnce(steps_, {layer, isFine}, [&] {
+        return longPatternStep(device_, store_, layers_[layer], kHeadsOfRun, kRowsOfBand, size_, isFine);
+    });
 }
 
 } // namespace attn

@@ -1,6 +1,7 @@
 #include "engine/inference/long_pattern_view.h"
 
 #include "engine/core/error.h"
+#include "engine/core/made_once.h"
 #include "engine/ops/tensor_ops.h"
 
 #include <fmt/format.h>
@@ -34,12 +35,16 @@ bool LongPatternPicture::isWhole() const {
 LongPatternView::LongPatternView(Device& device, TensorStore& store, LongPatternSource source)
     : device_(device), store_(store), source_(std::move(source)), sets_(lensSets(device_.kernelTraits())),
       hasRowStatistics_(static_cast<size_t>(source_.heads)), cellsPerMs_(kFirstCellsPerMs) {
-    store_.resize({{stateName(kStatistics), {source_.heads * source_.capacity, 4}},
-                   {stateName(kHeadQ), {source_.capacity, 1, source_.width}},
-                   {stateName(kHeadK), {source_.capacity, 1, source_.width}}});
-    if (source_.positions.empty()) {
+    std::vector<std::pair<std::string, Shape>> states{{stateName(kStatistics), {source_.heads * source_.capacity, 4}},
+                                                      {stateName(kHeadQ), {source_.capacity, 1, source_.width}},
+                                                      {stateName(kHeadK), {source_.capacity, 1, source_.width}}};
+    const bool hasPositions = !source_.positions.empty();
+    if (!hasPositions) {
         source_.positions = stateName(kPositions);
-        store_.resize({{source_.positions, {source_.capacity}}});
+        states.push_back({source_.positions, {source_.capacity}});
+    }
+    store_.resize(states);
+    if (!hasPositions) {
         store_.write(source_.positions, [](int64_t first, std::span<float> rows) {
             for (size_t i = 0; i < rows.size(); ++i)
                 rows[i] = std::bit_cast<float>(static_cast<int32_t>(first) + static_cast<int32_t>(i));
@@ -148,6 +153,7 @@ void LongPatternView::gatherHead(int head) {
     gatherStep_->inputIntegers(fmt::format("{}.head", kHeadQ))[0] = head;
     gatherStep_->inputIntegers(fmt::format("{}.head", kHeadK))[0] =
         head / static_cast<int>(source_.heads / source_.groups);
+    gatheredHead_ = -1; // until all of it is there
     gatherStep_->run({});
     gatheredHead_ = head;
     for (const auto* steps : {&coarse_, &tiles_})
@@ -197,8 +203,7 @@ GpuExecutor& LongPatternView::statisticsStep() {
 }
 
 GpuExecutor& LongPatternView::coarseStep(Pooling pooling, bool isFine) {
-    auto& step = coarse_[{pooling, isFine}];
-    if (!step) {
+    return madeOnce(coarse_, {pooling, isFine}, [&] {
         const auto graph = std::make_shared<Graph>();
         const Tensor rows = graph->input(kRows, {.shape = {16}, .dtype = DType::I32});
         const Tensor view = graph->input(kView, {.shape = {16}, .dtype = DType::I32});
@@ -207,22 +212,19 @@ GpuExecutor& LongPatternView::coarseStep(Pooling pooling, bool isFine) {
         const Tensor band = lensStatistics(in, slope, rows, source_.rule, LongPatternRegion::kMostSide);
         const Tensor pixels = lensTile(in, slope, band, view, source_.rule, pooling, isFine,
                                        LongPatternRegion::kMostSide, LongPatternRegion::kMostSide);
-        step = prepared(graph, {{kPixels, pixels}});
-    }
-    return *step;
+        return prepared(graph, {{kPixels, pixels}});
+    });
 }
 
 GpuExecutor& LongPatternView::tileStep(Pooling pooling, bool isFine) {
-    auto& step = tiles_[{pooling, isFine}];
-    if (!step) {
+    return madeOnce(tiles_, {pooling, isFine}, [&] {
         const auto graph = std::make_shared<Graph>();
         const Tensor state = graph->state(stateName(kStatistics), {.shape = {source_.heads * source_.capacity, 4}});
         const Tensor view = graph->input(kView, {.shape = {16}, .dtype = DType::I32});
         const Tensor pixels = lensTile(inputs(*graph), graph->input(kSlope, {.shape = {1}}), state, view, source_.rule,
                                        pooling, isFine, kPixelRowsOfBand, LongPatternRegion::kMostSide);
-        step = prepared(graph, {{kPixels, pixels}});
-    }
-    return *step;
+        return prepared(graph, {{kPixels, pixels}});
+    });
 }
 
 /// Reads the pixels of a band into the picture.

@@ -20,6 +20,7 @@ size_t PagedMemory::pagesFor(size_t tokens) { return (tokens + kPageRows - 1) / 
 void PagedMemory::grow(size_t pages) {
     const auto rows = static_cast<int64_t>(pages) * kPageRows;
     States larger = withRows(states_, rows);
+    users_.reserve(pages);
     store_.resize(larger);
     states_ = std::move(larger);
     rows_ = rows;
@@ -46,7 +47,14 @@ void PagedMemory::begin(int sequence) {
 
 void PagedMemory::keep(int sequence, size_t tokens) {
     Sequence& own = sequences_.at(sequence);
-    while (own.pages.size() < pagesFor(own.length + tokens)) own.pages.push_back(takePage());
+    const size_t wanted = pagesFor(own.length + tokens);
+    own.pages.reserve(wanted); // so that each page that is taken has its place
+    try {
+        while (own.pages.size() < wanted) own.pages.push_back(takePage());
+    } catch (...) {
+        leavePages(own, pagesFor(own.length));
+        throw;
+    }
     own.length += tokens;
 }
 
@@ -63,17 +71,27 @@ void PagedMemory::leavePages(Sequence& sequence, size_t first) {
 
 void PagedMemory::copy(int from, int to) {
     assert(!has(to));
-    Sequence copied = sequences_.at(from);
-    const size_t whole = copied.length / static_cast<size_t>(kPageRows);
-    const auto part = static_cast<int64_t>(copied.length % static_cast<size_t>(kPageRows));
-    if (part > 0) {
-        const int64_t page = copied.pages[whole], own = takePage();
-        store_.copyRows(states_, {.from = page * kPageRows, .to = own * kPageRows, .count = part});
-        copied.pages[whole] = static_cast<int32_t>(own);
+    const Sequence& original = sequences_.at(from);
+    const size_t whole = original.length / static_cast<size_t>(kPageRows);
+    const auto part = static_cast<int64_t>(original.length % static_cast<size_t>(kPageRows));
+    Sequence& copied = sequences_[to];
+    try {
+        copied.pages.reserve(pagesFor(original.length)); // so that each page that is taken has its place
+        for (size_t i = 0; i < whole; ++i) {
+            copied.pages.push_back(original.pages[i]);
+            ++users_[static_cast<size_t>(original.pages[i])];
+        }
+        if (part > 0) {
+            copied.pages.push_back(takePage());
+            store_.copyRows(states_, {.from = int64_t{original.pages[whole]} * kPageRows,
+                                      .to = int64_t{copied.pages[whole]} * kPageRows,
+                                      .count = part});
+        }
+    } catch (...) {
+        drop(to);
+        throw;
     }
-    copied.pages.resize(pagesFor(copied.length));
-    for (size_t i = 0; i < whole; ++i) ++users_[static_cast<size_t>(copied.pages[i])];
-    sequences_[to] = std::move(copied);
+    copied.length = original.length;
 }
 
 bool PagedMemory::drop(int sequence) {

@@ -39,7 +39,7 @@ public:
     /// Forgets the tokens of a sequence from `length` on.
     void shorten(int sequence, size_t length);
     /// Begins a sequence with the tokens of another. Only the rows of a page that is partly used are copied.
-    /// @throws gpu::OutOfMemory
+    /// @throws gpu::OutOfMemory; there is then no other sequence
     void copy(int from, int to);
     /// Forgets a sequence. @return whether there was one
     bool drop(int sequence);

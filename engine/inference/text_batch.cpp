@@ -55,7 +55,12 @@ TextBatch::TextBatch(LanguageModel& model, const Room& room, GpuExecutorOptions 
 TextBatch::~TextBatch() = default;
 
 void TextBatch::copy(int from, int to) {
-    memory_->copy(from, to);
+    try {
+        memory_->copy(from, to);
+    } catch (...) {
+        executors_.clear(); // the memory may lie elsewhere
+        throw;
+    }
     if (const auto known = logits_.find(from); known != logits_.end()) logits_[to] = known->second;
 }
 

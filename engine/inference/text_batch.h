@@ -37,7 +37,7 @@ public:
 
     /// Begins a text without tokens. @param text a number that no text of the batch has
     void begin(int text) { memory_->begin(text); }
-    /// Begins a text with the tokens and the logits of another.
+    /// Begins a text with the tokens and the logits of another. @throws gpu::OutOfMemory; there is then no other text
     void copy(int from, int to);
     void drop(int text);
 

@@ -1,6 +1,7 @@
 #include "engine/inference/vision_model.h"
 
 #include "engine/core/error.h"
+#include "engine/core/made_once.h"
 #include "engine/inference/wrong_model.h"
 #include "engine/models/hook_names.h"
 #include "engine/models/patch_stream.h"
@@ -109,12 +110,11 @@ std::vector<CapturedHook> VisionModel::capture(const Input& input, const std::st
     const std::set<std::string> probes(names.begin(), names.end());
     auto& capturers = runs().capturers;
     if (capturers.size() >= kMostCapturers && !capturers.contains(probes)) capturers.clear();
-    auto& capturer = capturers[probes];
-    if (!capturer) capturer = makeExecutor(probes);
-    run(*capturer, input, {});
+    GpuExecutor& capturer = madeOnce(capturers, probes, [&] { return makeExecutor(probes); });
+    run(capturer, input, {});
     std::vector<CapturedHook> captured;
     for (const std::string& name : names)
-        captured.push_back({name, capturer->plan().result(name).type.shape, denseResult(*capturer, name)});
+        captured.push_back({name, capturer.plan().result(name).type.shape, denseResult(capturer, name)});
     return captured;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/runtime/kernel_library.h"
 
 #include "engine/core/error.h"
+#include "engine/core/made_once.h"
 #include "shaders/embedded_shaders.h"
 
 #include <algorithm>
@@ -14,22 +15,22 @@ const gpu::ComputePipeline& KernelLibrary::pipeline(const Dispatch& dispatch, bo
                                                                        : gpu::BindingKind::Storage);
 
     const std::lock_guard lock(mutex_);
-    auto& slot = pipelines_[Key{dispatch.shader, texelInputs, dispatch.specialisation, kinds}];
-    if (slot) return *slot;
-    const auto shaders = embeddedShaders();
-    const auto shader = std::ranges::find_if(
-        shaders, [&](const EmbeddedShader& s) { return s.name == dispatch.shader && s.texelInputs == texelInputs; });
-    if (shader == shaders.end())
-        throw Error({.what = "this kernel is not part of the program", .where = std::string(dispatch.shader)});
-    slot = std::make_unique<gpu::ComputePipeline>(
-        context_,
-        gpu::ComputePipeline::Options{.name = std::string(dispatch.shader),
-                                      .spirv = shader->spirv,
-                                      .bindings = kinds,
-                                      .pushConstantBytes = static_cast<uint32_t>(dispatch.push.size() * 4),
-                                      .specialisation = dispatch.specialisation},
-        &cache_);
-    return *slot;
+    return madeOnce(pipelines_, Key{dispatch.shader, texelInputs, dispatch.specialisation, kinds}, [&] {
+        const auto shaders = embeddedShaders();
+        const auto shader = std::ranges::find_if(shaders, [&](const EmbeddedShader& s) {
+            return s.name == dispatch.shader && s.texelInputs == texelInputs;
+        });
+        if (shader == shaders.end())
+            throw Error({.what = "this kernel is not part of the program", .where = std::string(dispatch.shader)});
+        return std::make_unique<gpu::ComputePipeline>(
+            context_,
+            gpu::ComputePipeline::Options{.name = std::string(dispatch.shader),
+                                          .spirv = shader->spirv,
+                                          .bindings = kinds,
+                                          .pushConstantBytes = static_cast<uint32_t>(dispatch.push.size() * 4),
+                                          .specialisation = dispatch.specialisation},
+            &cache_);
+    });
 }
 
 void KernelLibrary::save() {

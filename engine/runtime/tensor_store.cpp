@@ -63,26 +63,35 @@ void TensorStore::reserve(const std::vector<std::pair<std::string, Shape>>& tens
         bytes_ += block.sizeBytes();
         blocks_.push_back(std::move(block));
     }
-    for (Pending& tensor : pending) {
-        entries_.emplace(tensor.name, tensor.entry);
-        // Mapped memory of software devices mostly comes zeroed from the system, but this is not guaranteed.
-        zero(tensor.name);
+    try {
+        for (const Pending& tensor : pending) {
+            entries_.emplace(tensor.name, tensor.entry);
+            // Mapped memory of software devices mostly comes zeroed from the system, but this is not guaranteed.
+            zero(tensor.name);
+        }
+    } catch (...) { // to fill memory that is not mapped takes memory
+        for (const Pending& tensor : pending) entries_.erase(tensor.name);
+        freeUnusedBlocks();
+        throw;
     }
 }
 
 void TensorStore::resize(const std::vector<std::pair<std::string, Shape>>& states) {
-    std::vector<std::pair<std::string, std::optional<Shape>>> done; // with their former shapes
-    done.reserve(states.size());
+    std::vector<std::pair<std::string, std::optional<Shape>>> grown; // with their former shapes
+    grown.reserve(states.size());
     try {
         for (const auto& [name, shape] : states) { // one by one, so that few states lie in memory twice
             const auto found = entries_.find(name);
             std::optional<Shape> former;
-            if (found != entries_.end()) former = found->second.shape;
+            if (found != entries_.end()) {
+                former = found->second.shape;
+                if (storedBytes(shape, found->second.storage) < found->second.byteSize) continue;
+            }
             move(name, shape);
-            done.emplace_back(name, former);
+            grown.emplace_back(name, former);
         }
     } catch (...) {
-        for (const auto& [name, former] : done)
+        for (const auto& [name, former] : grown)
             if (former)
                 move(name, *former);
             else
@@ -90,6 +99,8 @@ void TensorStore::resize(const std::vector<std::pair<std::string, Shape>>& state
         freeUnusedBlocks();
         throw;
     }
+    // States lose rows only now that all others have found room: none could have been given back.
+    for (const auto& [name, shape] : states) move(name, shape);
 }
 
 void TensorStore::release(const std::vector<std::pair<std::string, Shape>>& states) {
@@ -250,9 +261,14 @@ const gpu::Buffer& TensorStore::widened(const std::string& name) {
     gpu::Buffer copy(context_, {.sizeBytes = storedBytes(shape, Storage::F32),
                                 .placement = gpu::Placement::DeviceLocal,
                                 .name = name + " as floats"});
-    bytes_ += copy.sizeBytes();
     const gpu::Buffer& kept = widened_.emplace(name, std::move(copy)).first->second;
-    fillWidened(name);
+    try {
+        fillWidened(name);
+    } catch (...) {
+        widened_.erase(name); // who asks next must not read what it does not hold
+        throw;
+    }
+    bytes_ += kept.sizeBytes();
     return kept;
 }
 

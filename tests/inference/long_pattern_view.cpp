@@ -2,7 +2,14 @@
 
 #include "engine/core/random_rows.h"
 #include "engine/gpu/transfer.h"
+#include "engine/inference/head_profiler.h"
 #include "tests/support/device.h"
+#include "tests/support/failing_vulkan.h"
+
+#include <array>
+#include <bit>
+#include <numeric>
+#include <optional>
 
 using namespace attn;
 using namespace attn::test;
@@ -360,4 +367,71 @@ TEST_CASE("long-pattern view: the longest row that the device counts to is exact
     longer.capacity = most + 1;
     TensorStore other(device);
     CHECK_THROWS_WITH(LongPatternView(device, other, longer), CONTAINS("use fewer"));
+}
+
+TEST_CASE("long-pattern view: on a full device, what it could not draw does not spoil what it draws later",
+          "[session][gpu]") {
+    TestDevice device;
+    PatternInputs inputs{.tokens = 256, .heads = 2, .groups = 1, .width = 32, .rule = {.causal = true}};
+    TensorStore store(device);
+    inputs.fill(store);
+    const std::array patterns{inputs.pattern(0), inputs.pattern(1)};
+    std::optional<LongPatternView> view;
+    const auto draw = [&](int head) {
+        view->show({.head = head, .level = 2, .rows = 64, .columns = 64});
+        while (view->work(1000)) {
+        }
+    };
+    view.emplace(device, store, inputs.source());
+    const int enough = onFullDevice(
+        [&] { draw(0); },
+        [&] {
+            for (const int head : {1, 0}) { // the other head reads what is there already
+                draw(head);
+                REQUIRE(view->picture().isWhole());
+                // Exponentials of sums of 32 products in fp32.
+                CHECK(worstPixel(view->picture(), patterns.at(static_cast<size_t>(head)), inputs.tokens) < 1e-5);
+            }
+            CHECK(view->deviceBytes() > 0);
+            view.emplace(device, store, inputs.source());
+        });
+    CHECK(enough > 8); // buffers of plans that gather a head, draw it coarsely, sum its rows and draw it
+}
+
+TEST_CASE("profiles: on a full device, no row counts twice", "[session][gpu]") {
+    TestDevice device;
+    PatternInputs inputs{.tokens = 300, .heads = 2, .groups = 1, .width = 32, .rule = {.causal = true}};
+    TensorStore store(device);
+    inputs.fill(store);
+    LongPatternSource source = inputs.source();
+    source.positions = "positions";
+    source.hasLiveRows = true;
+    store.reserve({{source.positions, {inputs.tokens}}});
+    store.write(source.positions, [](int64_t first, std::span<float> rows) {
+        for (size_t i = 0; i < rows.size(); ++i)
+            rows[i] = std::bit_cast<float>(static_cast<int32_t>(first) + static_cast<int32_t>(i));
+    });
+    std::optional<HeadProfiler> profiler;
+    const auto begin = [&] {
+        profiler.emplace(device, store, source);
+        profiler->begin(0, 1, inputs.tokens, {1, inputs.tokens, 0, inputs.tokens});
+    };
+    const auto work = [&] {
+        while (profiler->work(1000)) {
+        }
+    };
+    begin();
+    work();
+    const HeadProfile expected = profiler->profile();
+    REQUIRE(expected.exactRows == 1);
+    CHECK(std::accumulate(expected.distances.begin(), expected.distances.end(), 0.0) == Approx(1));
+    begin();
+    const int enough = onFullDevice(work, [&] {
+        work();
+        CHECK(profiler->profile().received == expected.received);
+        CHECK(profiler->profile().distances == expected.distances);
+        CHECK(profiler->profile().largest == expected.largest);
+        begin();
+    });
+    CHECK(enough > 4); // buffers of plans that sum rows and pool them
 }

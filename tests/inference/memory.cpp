@@ -10,6 +10,7 @@
 #include "tests/inference/longer_model.h"
 #include "tests/models/hollow_llama.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_vulkan.h"
 #include "tests/support/farthest.h"
 
 #include <cmath>
@@ -326,6 +327,25 @@ TEST_CASE("memory: a run that fails leaves the model as it was", "[inference][gp
             CHECK(newestLogits(*model) == newestLogits(*other));
         }
     }
+}
+
+TEST_CASE("memory: on a full device, a cache that finds no room keeps the text that it had", "[inference][gpu]") {
+    const TemporaryFolder folders;
+    const std::string path = longerModel(folders.path(), "llama_gqa", 600).string();
+    LanguageModel model(openModelSource(path), {.cacheRows = 64}), other(openModelSource(path), {.cacheRows = 64});
+    const std::vector<int> tokens = tokensOf(300, model.info().vocabulary), text(tokens.begin(), tokens.begin() + 60);
+    REQUIRE(other.hold(text));
+    const auto expected = valuesShownBy(other);
+    REQUIRE(model.hold(text));
+    const int enough = onFullDevice([&] { model.hold(tokens); },
+                                    [&] {
+                                        REQUIRE(model.hold(text)); // gives the room of the long text back
+                                        CHECK(model.cacheRows() == 64);
+                                        CHECK((valuesShownBy(model) == expected));
+                                    });
+    CHECK(enough > 7); // keys, values and queries of two layers, positions, and the plan of a step
+    REQUIRE(other.hold(tokens));
+    CHECK((valuesShownBy(model) == valuesShownBy(other)));
 }
 
 TEST_CASE("memory: beams have the scores of texts that are written token by token", "[inference][gpu]") {

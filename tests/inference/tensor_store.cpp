@@ -4,6 +4,7 @@
 #include "engine/ops/tensor_ops.h"
 #include "engine/runtime/gpu_executor.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_vulkan.h"
 
 #include <algorithm>
 #include <array>
@@ -67,4 +68,36 @@ TEST_CASE("tensor store: states that find no room stay as they were, and others 
     CHECK_FALSE(store.contains("b"));
     CHECK(store.bytes() < before);
     CHECK(store.read("a") == numbers);
+}
+
+TEST_CASE("tensor store: on a full device, states that grow and shrink together all stay as they were",
+          "[inference][gpu]") {
+    const auto device = Device::shared({});
+    TensorStore store(*device);
+    const std::vector<float> numbers = numbersFrom(1, 32);
+    store.resize({{"grows", {8, 4}}, {"shrinks", {8, 4}}, {"also grows", {8, 4}}});
+    for (const char* name : {"grows", "shrinks", "also grows"}) store.writeDense(name, numbers);
+    const auto resize = [&] {
+        store.resize({{"grows", {16, 4}}, {"shrinks", {2, 4}}, {"is new", {4, 4}}, {"also grows", {16, 4}}});
+    };
+    const int enough = test::onFullDevice(resize, [&] {
+        for (const char* name : {"grows", "shrinks", "also grows"}) {
+            INFO(name);
+            CHECK(store.entry(name).shape == Shape{8, 4});
+            CHECK(store.read(name) == numbers);
+        }
+        CHECK_FALSE(store.contains("is new"));
+    });
+    CHECK(enough == 3);
+    const auto rows = [&](const char* name, size_t count, size_t kept) {
+        std::vector<float> expected(4 * count, 0.0f);
+        std::copy_n(numbers.begin(), 4 * kept, expected.begin());
+        CHECK(store.read(name) == expected);
+    };
+    rows("grows", 16, 8);
+    rows("also grows", 16, 8);
+    rows("shrinks", 2, 2);
+    rows("is new", 4, 0);
+    store.resize({{"shrinks", {8, 4}}}); // what it has lost does not come back
+    rows("shrinks", 8, 2);
 }

@@ -7,6 +7,7 @@
 #include "engine/runtime/tensor_store.h"
 #include "tests/inference/longer_model.h"
 #include "tests/models/golden_cases.h"
+#include "tests/support/failing_vulkan.h"
 #include "tests/support/farthest.h"
 
 #include <utility>
@@ -198,6 +199,76 @@ TEST_CASE("text batch: a text that is made shorter gives its pages back", "[infe
         CHECK(memory.freePages() >= free);
     }
     CHECK(store.bytes() == 0);
+}
+
+TEST_CASE("text batch: a text that cannot be copied or continued takes no page", "[inference][gpu]") {
+    const auto device = Device::shared({});
+    TensorStore store(*device);
+    const auto rows = static_cast<size_t>(kPageRows);
+    const PagedMemory::States states{{"a.pages_k", {kPageRows, 2}}, {"a.pages_v", {kPageRows, 2}}};
+    PagedMemory memory(store, states, 4);
+    memory.begin(0);
+    memory.keep(0, rows + 3);
+    const int64_t free = memory.freePages();
+    store.release(states); // so that the rows cannot be copied
+    CHECK_THROWS_AS(memory.copy(0, 1), Error);
+    CHECK_FALSE(memory.has(1));
+    CHECK(memory.freePages() == free);
+    store.reserve({{"a.pages_k", {memory.rows(), 2}}, {"a.pages_v", {memory.rows(), 2}}});
+    memory.copy(0, 1);
+    memory.begin(2);
+    memory.keep(2, rows);
+    REQUIRE(memory.freePages() == 0);
+    const auto isAsBefore = [&] {
+        CHECK_FALSE(memory.has(3));
+        CHECK(memory.length(2) == rows);
+        CHECK(memory.pages(2).size() == 1);
+        CHECK(memory.freePages() * kPageRows == memory.rows() - 4 * kPageRows);
+    };
+    CHECK(onFullDevice([&] { memory.copy(1, 3); }, isAsBefore) == 2);
+    memory.drop(3);
+    // The pages that are free, and more than there will be after the memory has doubled.
+    const size_t more = 9 * rows;
+    CHECK(onFullDevice([&] { memory.keep(2, more); }, isAsBefore) > 0);
+    CHECK(memory.length(2) == rows + more);
+    for (const int text : {0, 1, 2}) memory.drop(text);
+    CHECK(memory.freePages() * kPageRows == memory.rows());
+}
+
+TEST_CASE("text batch: texts continue after a copy that found no room", "[inference][gpu]") {
+    const TemporaryFolder folders;
+    LanguageModel model(openModelSource(longerModel(folders.path(), "llama_gqa", 600).string()), {});
+    const int vocabulary = model.info().vocabulary;
+    const std::vector<int> text = tokensOf(static_cast<size_t>(kPageRows) - 1, vocabulary);
+    std::vector<std::vector<float>> expected;
+    {
+        TextBatch batch(model);
+        batch.begin(0);
+        for (const int token : text) {
+            batch.feed(std::vector<TextBatch::Next>{{0, {token}}});
+            expected.push_back(logitsOf(batch, 0));
+        }
+    }
+    TextBatch batch(model); // of one page
+    batch.begin(0);
+    size_t fed = 0;
+    const auto feed = [&] {
+        REQUIRE(fed < text.size());
+        batch.feed(std::vector<TextBatch::Next>{{0, {text[fed]}}});
+        CHECK(farthest(batch.logits(0), expected[fed], 1) < 1e-5); // the device may sum in other orders
+        ++fed;
+    };
+    feed();
+    REQUIRE(batch.memory().freePages() == 0);
+    const int enough = onFullDevice([&] { batch.copy(0, 1); },
+                                    [&] {
+                                        CHECK_FALSE(batch.memory().has(1));
+                                        CHECK(batch.memory().freePages() == 0);
+                                        feed();
+                                    });
+    CHECK(enough > 1); // several states find room one by one
+    CHECK(logitsOf(batch, 1) == logitsOf(batch, 0));
+    feed();
 }
 
 TEST_CASE("text batch: what cannot share steps is named, and what does not fit refused", "[inference][gpu]") {

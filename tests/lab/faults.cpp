@@ -36,10 +36,11 @@ TEST_CASE("lab: metrics that cannot be written are reported while training conti
     REQUIRE(lab.waitFor([&] { return !state.text().contains("⚠"); }));
     QTest::mouseClick(&play, Qt::LeftButton);
     REQUIRE(lab.waitFor([&] { return training().state == TrainingSnapshot::State::Paused; }));
-    CHECK(readMetrics(training().folder).size() == static_cast<size_t>(training().step));
+    CHECK(readMetrics(training().folder).points.size() == static_cast<size_t>(training().step));
 }
 
-TEST_CASE("lab: a training run that cannot be read is left out, and the list says so", "[lab][training]") {
+TEST_CASE("lab: a training run that cannot be read is left out, or a line of one, and the list says so",
+          "[lab][training]") {
     LabWindow lab;
     const QDir folder(lab.folder());
     const Recipe recipe = suggestedRecipe(*taskCatalogue().front());
@@ -49,12 +50,15 @@ TEST_CASE("lab: a training run that cannot be read is left out, and the list say
     startRun(runs / "good", recipe);
     fs::create_symlink("recipe.json", runs / "loop" / "recipe.json"); // leads to itself
     writeText(folder.filePath("mine/damaged/recipe.json"), "{");
+    writeText(folder.filePath("mine/good/metrics.jsonl"), "{\"step\": 1, \"loss\": 2}\n{\"step\": 2, \"lo\n");
 
     const RunListModel model(folder.filePath("mine"));
     REQUIRE(lab.waitFor([&] { return !model.isListing(); }));
     REQUIRE(model.runs().size() == 1);
     CHECK(model.runs().front().name == "good");
-    REQUIRE(model.problems().size() == 2);
+    CHECK(model.runs().front().points.size() == 1);
+    REQUIRE(model.problems().size() == 3);
+    CHECK(model.problems().join('\n').contains("good/metrics.jsonl: line 2 of 2 is damaged and left out"));
     CHECK(model.problems().join('\n').contains("loop/recipe.json: cannot be opened: "));
     CHECK(model.problems().join('\n').contains("damaged/recipe.json"));
 }

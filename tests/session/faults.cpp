@@ -1,8 +1,8 @@
 #include "tests/gpu/scoped_environment.h"
 #include "tests/models/hollow_llama.h"
 #include "tests/models/model_folder.h"
-#include "tests/session/failing_vulkan.h"
 #include "tests/session/session_test.h"
+#include "tests/support/failing_vulkan.h"
 
 // What a user can do wrong, and what a device can do to a user: a sentence, nothing lost, and the session continues.
 

@@ -1,7 +1,7 @@
 #include "engine/inference/language_model.h"
 #include "engine/runtime/device.h"
-#include "tests/session/failing_vulkan.h"
 #include "tests/session/session_test.h"
+#include "tests/support/failing_vulkan.h"
 
 using namespace attn;
 using namespace attn::test;

@@ -1,4 +1,4 @@
-#include "tests/session/failing_vulkan.h"
+#include "tests/support/failing_vulkan.h"
 
 #include <dlfcn.h>
 
@@ -21,7 +21,7 @@ extern "C" {
 VKAPI_ATTR VkResult VKAPI_CALL vkQueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo* submits,
                                              VkFence fence) {
     static const auto real = reinterpret_cast<PFN_vkQueueSubmit>(dlsym(RTLD_NEXT, "vkQueueSubmit"));
-    const VkResult failure = failingVulkan().submit;
+    const VkResult failure = failingVulkan().submit.next();
     return failure != VK_SUCCESS ? failure : real(queue, count, submits, fence);
 }
 
@@ -29,7 +29,7 @@ VKAPI_ATTR VkResult VKAPI_CALL vkAllocateMemory(VkDevice device, const VkMemoryA
                                                 const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {
     static const auto real = reinterpret_cast<PFN_vkAllocateMemory>(dlsym(RTLD_NEXT, "vkAllocateMemory"));
     ++failingVulkan().allocations;
-    const VkResult failure = failingVulkan().allocate;
+    const VkResult failure = failingVulkan().allocate.next();
     return failure != VK_SUCCESS ? failure : real(device, info, callbacks, memory);
 }
 }
