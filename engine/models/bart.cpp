@@ -1,3 +1,4 @@
+#include "engine/attention/position/sinusoid.h"
 #include "engine/io/weight_source.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/families.h"
@@ -159,10 +160,9 @@ ModelFamily sharedFamily(std::string_view id, std::string_view title) {
 }
 
 /// Names the tables of positions that are stored and are no sinusoids.
-/// @source transformers 4, modeling_marian.py, MarianSinusoidalPositionalEmbedding: sines, then cosines
 std::vector<std::string> strangePositions(const WeightSource& weights, const ModelSpec& config) {
     constexpr double kNear = 0.01; // above the rounding of bfloat16
-    const int64_t width = config.modelWidth, sines = (width + 1) / 2;
+    const int64_t width = config.modelWidth;
     std::vector<std::string> found;
     for (const std::string& name : weights.storedNames()) {
         if (!name.ends_with("coder.embed_positions.weight")) continue;
@@ -171,13 +171,9 @@ std::vector<std::string> strangePositions(const WeightSource& weights, const Mod
         std::vector<float> row(static_cast<size_t>(width));
         for (int64_t at = 0; isRight && at < shape[0]; ++at) {
             weights.read(name, at * width, row);
-            for (int64_t i = 0; i < width; ++i) {
-                const int64_t pair = i < sines ? i : i - sines;
-                const double angle = static_cast<double>(at) /
-                                     std::pow(10000.0, 2 * static_cast<double>(pair) / static_cast<double>(width)),
-                             value = i < sines ? std::sin(angle) : std::cos(angle);
-                isRight = isRight && std::abs(static_cast<double>(row[static_cast<size_t>(i)]) - value) < kNear;
-            }
+            for (int64_t i = 0; i < width; ++i)
+                isRight = isRight && std::abs(static_cast<double>(row[static_cast<size_t>(i)]) -
+                                              sinusoidInHalves(at, i, width, 10000)) < kNear;
         }
         if (!isRight)
             found.push_back(fmt::format("\"{}\" holds positions that are no sinusoids; this program computes sinusoids "

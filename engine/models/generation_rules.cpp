@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
+#include "engine/io/is_in_folder.h"
 #include "engine/io/json_file.h"
 
 #include <fmt/format.h>
@@ -219,8 +220,7 @@ GenerationRules GenerationRules::read(const std::filesystem::path& folder, const
     GenerationRules rules;
     const std::filesystem::path path = folder / "generation_config.json";
     json own;
-    std::error_code error;
-    if (std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
+    if (isInFolder(path)) {
         try {
             own = readJsonFile(path, rules.warnings);
             if (!own.is_object())

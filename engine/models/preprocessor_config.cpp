@@ -1,5 +1,6 @@
 #include "engine/models/preprocessor_config.h"
 
+#include "engine/io/is_in_folder.h"
 #include "engine/io/json_file.h"
 #include "engine/models/config_reader.h"
 #include "engine/models/timm_architectures.h"
@@ -262,8 +263,7 @@ FolderPreprocessing ofTimm(const ConfigReader& read, const ImageSize& size, cons
 FolderPreprocessing readPreprocessing(const fs::path& folder, const nlohmann::json& config, const ModelSpec& model,
                                       FieldLog* log) {
     const fs::path file = folder / "preprocessor_config.json";
-    std::error_code error;
-    const bool isThere = fs::exists(fs::symlink_status(file, error));
+    const bool isThere = isInFolder(file);
     const ConfigReader read(config, (folder / "config.json").string(), log);
     FolderPreprocessing result;
     if (const auto timm = timmPictures(read)) {

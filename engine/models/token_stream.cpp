@@ -3,6 +3,7 @@
 #include "engine/attention/block/block_flow.h"
 #include "engine/attention/execution.h"
 #include "engine/attention/position/dependency_tree.h"
+#include "engine/attention/position/sinusoid.h"
 #include "engine/attention/step_memory.h"
 #include "engine/attention/terms.h"
 #include "engine/models/hook_names.h"
@@ -206,13 +207,8 @@ private:
             .name = fmt::format("pos_embed.sinusoids#{}x{}", P, C), .shape = {P, C}, .values = [P, C] {
                 std::vector<float> values;
                 for (int64_t position = 0; position < P; ++position)
-                    for (int64_t c = 0; c < C; ++c) {
-                        const int64_t half = (C + 1) / 2, pair = c % half;
-                        const double angle =
-                            static_cast<double>(position) *
-                            std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(C));
-                        values.push_back(static_cast<float>(c < half ? std::sin(angle) : std::cos(angle)));
-                    }
+                    for (int64_t c = 0; c < C; ++c)
+                        values.push_back(static_cast<float>(sinusoidInHalves(position, c, C, 10000)));
                 return values;
             }};
         blocks_.partTensors.constants.push_back(table);

@@ -1,6 +1,7 @@
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/io/input_file.h"
+#include "engine/io/is_in_folder.h"
 #include "engine/io/json_file.h"
 #include "engine/text/bert_vocabulary.h"
 #include "engine/text/sentence_piece_parts.h"
@@ -20,11 +21,6 @@ using nlohmann::json;
 using Kind = TokenizerFiles::Kind;
 using Token = AddedTokens::Token;
 namespace fs = std::filesystem;
-
-bool isThere(const fs::path& path) {
-    std::error_code error;
-    return fs::exists(fs::symlink_status(path, error));
-}
 
 SentencePieceFile readPieces(const fs::path& path) {
     return SentencePieceFile::read(readTextFile(path, kMostJsonBytes), path.string());
@@ -354,7 +350,7 @@ TokenizerParts piecesParts(const fs::path& file, const TokenizerFiles& files, Ki
 
 std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
     const TokenizerFiles files(folder);
-    const bool hasJson = isThere(folder / "tokenizer.json");
+    const bool hasJson = isInFolder(folder / "tokenizer.json");
     const Kind kind = files.kind(hasJson);
     std::vector<std::string> warnings = files.warnings();
     const auto finished = [&](TokenizerParts parts, bool obeysEnds) {
@@ -377,25 +373,25 @@ std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
         return finished(TokenizerParts::parse(document, name), kind == Kind::Llama);
     }
     const fs::path vocabulary = folder / "vocab.txt", words = folder / "vocab.json";
-    if (isThere(vocabulary) && (kind == Kind::Bert || kind == Kind::None)) {
+    if (isInFolder(vocabulary) && (kind == Kind::Bert || kind == Kind::None)) {
         const std::string name = vocabulary.string();
         json document = parseJson(bertTokenizerJson(readTextFile(vocabulary, kMostJsonBytes), files), name);
         addTokens(document, files);
         return finished(TokenizerParts::parse(document, name), false);
     }
     for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
-        if (isThere(folder / name)) {
+        if (isInFolder(folder / name)) {
             refuseUnknown(folder / name);
             return finished(piecesParts(folder / name, files, kind), kind == Kind::Llama);
         }
-    if (isThere(words) && isThere(folder / "merges.txt")) {
+    if (isInFolder(words) && isInFolder(folder / "merges.txt")) {
         refuseUnknown(words);
         json document = byteLevelJson(folder, files, kind);
         addTokens(document, files);
         return finished(TokenizerParts::parse(document, words.string()),
                         kind == Kind::Llama || kind == Kind::ByteLevel);
     }
-    if (isThere(vocabulary)) {
+    if (isInFolder(vocabulary)) {
         refuseUnknown(vocabulary);
         throw Error({.what = fmt::format("a list of words is not enough for a tokenizer of the class {}",
                                          printable(files.className())),
@@ -432,11 +428,11 @@ std::string wholeTokenizerJson(const fs::path& folder) {
 
 std::optional<TranslationTokenizers> Tokenizer::ofTranslationFolder(const fs::path& folder) {
     const fs::path vocabulary = folder / "vocab.json", source = folder / "source.spm", target = folder / "target.spm";
-    if (!isThere(vocabulary) || !isThere(source) || !isThere(target)) return std::nullopt;
+    if (!isInFolder(vocabulary) || !isInFolder(source) || !isInFolder(target)) return std::nullopt;
     const TokenizerFiles files(folder);
     const fs::path separate = folder / "target_vocab.json";
-    const bool isSeparate = files.config().flag("separate_vocabs", isThere(separate));
-    if (isSeparate && !isThere(separate))
+    const bool isSeparate = files.config().flag("separate_vocabs", isInFolder(separate));
+    if (isSeparate && !isInFolder(separate))
         throw Error({.what = "target_vocab.json is missing, although tokenizer_config.json says that the model writes "
                              "with a vocabulary of its own (\"separate_vocabs\")",
                      .where = folder.string(),

@@ -228,20 +228,8 @@ void TokenDecoder::Run::feedWordPiece(size_t step, std::string piece) {
 }
 
 std::string TokenDecoder::Run::cleanedUp(std::string piece) {
-    // In this order, as in Hugging Face's library.
-    for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{{" .", "."},
-                                                                                             {" ?", "?"},
-                                                                                             {" !", "!"},
-                                                                                             {" ,", ","},
-                                                                                             {" ' ", "'"},
-                                                                                             {" n't", "n't"},
-                                                                                             {" 'm", "'m"},
-                                                                                             {" do not", " don't"},
-                                                                                             {" 's", "'s"},
-                                                                                             {" 've", "'ve"},
-                                                                                             {" 're", "'re"}})
-        piece = replaceAll(piece, Pattern::literal(from), to);
-    return piece;
+    for (const auto& [from, to] : kSpareSpaces) piece = replaceAll(piece, Pattern::literal(std::string(from)), to);
+    return replaceAll(piece, Pattern::literal(" do not"), " don't"); // not in Python's list
 }
 
 void TokenDecoder::Run::feedCtc(size_t step, std::string piece) {

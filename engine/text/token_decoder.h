@@ -3,15 +3,30 @@
 #include "engine/text/pattern.h"
 #include "engine/text/text_budget.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace attn {
 
 class JsonNode;
+
+/// Spaces that some decoders take away before punctuation and in English contractions, in this order.
+/// @source transformers 4, tokenization_utils_base.py, clean_up_tokenization
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kSpareSpaces{{{" .", "."},
+                                                                                             {" ?", "?"},
+                                                                                             {" !", "!"},
+                                                                                             {" ,", ","},
+                                                                                             {" ' ", "'"},
+                                                                                             {" n't", "n't"},
+                                                                                             {" 'm", "'m"},
+                                                                                             {" 's", "'s"},
+                                                                                             {" 've", "'ve"},
+                                                                                             {" 're", "'re"}}};
 
 /// Turns tokens back into text: tokenizer.json's "decoder", a chain of steps, each of which receives and produces
 /// pieces of text.

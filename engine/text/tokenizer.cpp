@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <utility>
 
 namespace attn {
@@ -246,20 +245,9 @@ std::string Tokenizer::noteOn(const Encoding& encoding) const {
 
 namespace {
 
-/// A text without the spaces before punctuation and in English contractions: "clean_up_tokenization_spaces".
-/// @source transformers 4, tokenization_utils_base.py, clean_up_tokenization
+/// A text without kSpareSpaces: "clean_up_tokenization_spaces".
 std::string withoutSpareSpaces(std::string text) {
-    for (const auto& [from, to] :
-         std::initializer_list<std::pair<std::string_view, std::string_view>>{{" .", "."},
-                                                                              {" ?", "?"},
-                                                                              {" !", "!"},
-                                                                              {" ,", ","},
-                                                                              {" ' ", "'"},
-                                                                              {" n't", "n't"},
-                                                                              {" 'm", "'m"},
-                                                                              {" 's", "'s"},
-                                                                              {" 've", "'ve"},
-                                                                              {" 're", "'re"}}) {
+    for (const auto& [from, to] : kSpareSpaces) {
         std::string result;
         size_t done = 0;
         for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; done = at) {

@@ -1,5 +1,6 @@
 #include "engine/text/tokenizer_files.h"
 
+#include "engine/io/is_in_folder.h"
 #include "engine/io/json_file.h"
 
 #include <algorithm>
@@ -116,8 +117,7 @@ Token tokenOf(const JsonNode& node, bool isSpecial) {
 }
 
 std::optional<nlohmann::json> readIfThere(const std::filesystem::path& file, std::vector<std::string>& warnings) {
-    std::error_code error;
-    if (!std::filesystem::exists(std::filesystem::symlink_status(file, error))) return std::nullopt;
+    if (!isInFolder(file)) return std::nullopt;
     return readJsonFile(file, warnings);
 }
 

@@ -46,7 +46,6 @@ public:
     /// The kind of the tokenizer class. A missing tokenizer_config.json acts as an empty one, as in transformers.
     /// Without tokenizer.json and without a class, model_type decides.
     Kind kind(bool hasTokenizerJson) const;
-    const std::string& modelType() const { return modelType_; } ///< of config.json; empty: none
 
     /// The token that a field such as "bos_token" names. Its id is not set.
     std::optional<AddedTokens::Token> named(const std::string& field) const;
