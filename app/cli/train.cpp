@@ -217,6 +217,13 @@ int train(const TrainOptions& options, const Recipe& recipe, bool resumes) {
     stopOnSignals();
     ProgressLine line(false);
     std::optional<Failure> problem; // the last reported problem
+    const auto reportProblem = [&] {
+        if (run.problem() == problem) return;
+        problem = run.problem();
+        line.clear();
+        report("{}\n", problem ? "warning: " + problem->sentence() : "the metrics are written and measured again");
+    };
+    reportProblem();
     const auto start = Clock::now();
     const int64_t first = trainer.stepsDone();
     int64_t shown = trainer.stage();
@@ -230,11 +237,7 @@ int train(const TrainOptions& options, const Recipe& recipe, bool resumes) {
             report("stage {} of {} from step {} on: {}\n", stage + 1, recipe.schedule.stages, point.step,
                    windowText(recipe.schedule.windowDivisor(stage)));
         }
-        if (run.problem() != problem) {
-            problem = run.problem();
-            line.clear();
-            report("{}\n", problem ? "warning: " + problem->sentence() : "the metrics are written and measured again");
-        }
+        reportProblem();
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         const double loss = point[metric_names::kLoss];
         const auto hidden = point.find(metric_names::kHiddenTokens);

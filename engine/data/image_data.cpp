@@ -11,6 +11,7 @@
 #include "engine/system/folder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
@@ -99,6 +100,17 @@ ImageData readIdxFolder(const fs::path& folder) {
 
 // ---- CIFAR-10 -----------------------------------------------------------------------------------------------------
 
+constexpr int kCifarBatches = 5;
+std::string cifarBatch(int number) { return fmt::format("data_batch_{}.bin", number); }
+
+/// A folder with the files of CIFAR-10: this one, or the one that its archive makes. Empty: neither is.
+fs::path cifarFolder(const fs::path& folder) {
+    std::error_code error;
+    if (!fileOf(folder, {cifarBatch(1)}).empty()) return folder;
+    const fs::path inner = folder / "cifar-10-batches-bin";
+    return fs::is_directory(inner, error) ? inner : fs::path();
+}
+
 /// A record is a class, then 32 x 32 values each of red, green and blue.
 /// @source Krizhevsky 2009, "The CIFAR-10 dataset", binary version
 void addCifar(ImageData& data, const fs::path& file) {
@@ -120,9 +132,8 @@ void addCifar(ImageData& data, const fs::path& file) {
 ImageData readCifar(const fs::path& folder) {
     ImageData data{.size = {32, 32},
                    .names = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}};
-    for (int batch = 1; batch <= 5; ++batch)
-        if (const fs::path file = fileOf(folder, {fmt::format("data_batch_{}.bin", batch)}); !file.empty())
-            addCifar(data, file);
+    for (int batch = 1; batch <= kCifarBatches; ++batch)
+        if (const fs::path file = fileOf(folder, {cifarBatch(batch)}); !file.empty()) addCifar(data, file);
     const size_t trained = data.classes.size();
     if (const fs::path file = fileOf(folder, {"test_batch.bin"}); !file.empty())
         addCifar(data, file);
@@ -203,7 +214,7 @@ ImageData readClassFolders(const fs::path& folder, const ImageSize& size,
 
 /// Whether a folder holds the files of MNIST or of CIFAR-10, or folders.
 bool hasKnownForm(const fs::path& folder) {
-    return !idxFile(folder, "train-images", "idx3").empty() || !fileOf(folder, {"data_batch_1.bin"}).empty() ||
+    return !idxFile(folder, "train-images", "idx3").empty() || !cifarFolder(folder).empty() ||
            !sortedEntries(folder, true).empty();
 }
 
@@ -230,8 +241,7 @@ ImageData readImageData(const fs::path& folder, const ImageSize& size,
         refuseFile(folder, fs::exists(folder, error) ? "is not a folder" : "there is no such folder",
                    "choose the folder of the data set");
     if (!idxFile(folder, "train-images", "idx3").empty()) return readIdxFolder(folder);
-    if (!fileOf(folder, {"data_batch_1.bin"}).empty()) return readCifar(folder);
-    if (const fs::path inner = folder / "cifar-10-batches-bin"; fs::is_directory(inner, error)) return readCifar(inner);
+    if (const fs::path cifar = cifarFolder(folder); !cifar.empty()) return readCifar(cifar);
     return readClassFolders(folder, size, preparation);
 }
 
@@ -270,6 +280,13 @@ std::string picturesWarning(const fs::path& folder) {
     };
     add(animated, "are animations: training reads the first picture of each");
     add(transparent, "may have transparent pixels: training reads the colours that they store");
+    const fs::path cifar = idxFile(folder, "train-images", "idx3").empty() ? cifarFolder(folder) : fs::path();
+    std::vector<std::string> missing;
+    for (int batch = 1; batch <= kCifarBatches && !cifar.empty(); ++batch)
+        if (fileOf(cifar, {cifarBatch(batch)}).empty()) missing.push_back(cifarBatch(batch));
+    if (!missing.empty())
+        text += fmt::format("{}Of the {} batches of CIFAR-10, training does without {}.", text.empty() ? "" : " ",
+                            kCifarBatches, fmt::join(missing, ", "));
     return text;
 }
 

@@ -38,8 +38,8 @@ ImageData readImageData(const std::filesystem::path& folder, const ImageSize& si
 /// Reads pictures for tasks without classes. A folder that directly contains pictures has one class, "picture".
 ImageData readPictures(const std::filesystem::path& folder, const ImageSize& size);
 
-/// A sentence for people if PNG files of a folder of pictures are animations, or may be transparent; else empty. Looks
-/// at the beginnings of the files.
+/// A sentence for people if PNG files of a folder of pictures are animations, or may be transparent, or if batches of
+/// CIFAR-10 are missing; else empty. Looks at the beginnings of the files.
 std::string picturesWarning(const std::filesystem::path& folder);
 
 } // namespace attn

@@ -181,12 +181,29 @@ std::string unreadFields(const fs::path& path, size_t fields) {
     if (!formatOf(path).empty()) return {};
     const std::string text = readLines(path);
     const std::vector<std::string_view> lines = linesOf(text);
-    const auto longer = std::ranges::count_if(
-        lines, [&](std::string_view line) { return static_cast<size_t>(std::ranges::count(line, '\t')) >= fields; });
-    if (longer == 0) return {};
-    return fmt::format(
-        "{} of {} lines have more than {} fields with tabs between them: training does not read the others.", longer,
-        lines.size(), fields);
+    size_t longer = 0, lacking = 0, firstLacking = 0;
+    for (size_t i = 0; i < lines.size(); ++i) {
+        std::string_view rest = lines[i];
+        const auto tabs = static_cast<size_t>(std::ranges::count(rest, '\t'));
+        longer += tabs >= fields ? 1 : 0;
+        if (tabs + 1 < fields || withoutSpaceAround(rest).empty()) continue;
+        bool lacksOne = false;
+        for (size_t field = 0; field < fields; ++field) {
+            lacksOne = lacksOne || withoutSpaceAround(rest.substr(0, rest.find('\t'))).empty();
+            rest.remove_prefix(std::min(rest.find('\t'), rest.size() - 1) + 1);
+        }
+        if (lacksOne && lacking++ == 0) firstLacking = i + 1;
+    }
+    std::string sentences;
+    if (longer > 0)
+        sentences = fmt::format(
+            "{} of {} lines have more than {} fields with tabs between them: training does not read the others.",
+            longer, lines.size(), fields);
+    if (lacking > 0)
+        sentences +=
+            fmt::format("{}{} of {} lines have an empty field, the first of them line {}: training leaves them out.",
+                        sentences.empty() ? "" : " ", lacking, lines.size(), firstLacking);
+    return sentences;
 }
 
 std::vector<fs::path> installedCatalogues(const std::string& language) {

@@ -60,7 +60,16 @@ void verifyChecksums(const fs::path& folder, std::span<const std::string_view> n
     if (!hasChecksums(folder)) return;
     std::error_code error;
     std::istringstream lines(readTextFile(folder / kFile, kMostListBytes));
-    for (std::string name, expected; lines >> name >> expected;) {
+    size_t number = 0;
+    for (std::string line; std::getline(lines, line);) {
+        ++number;
+        std::istringstream words(line);
+        std::string name, expected;
+        if (!line.empty() && !(words >> name >> expected))
+            throw Error({.what = fmt::format("line {} is damaged", number),
+                         .where = (folder / kFile).string(),
+                         .hint = "use another checkpoint or a copy; delete the file if you know that the others are "
+                                 "whole"});
         if (std::ranges::find(names, name) == names.end() || !fs::exists(folder / name, error)) continue;
         if (const std::string found = checksumOf(folder / name); found != expected)
             throw Error({.what = fmt::format("is damaged: its checksum is {} instead of {:.8}", found, expected),

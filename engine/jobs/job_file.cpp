@@ -1,12 +1,14 @@
 #include "engine/jobs/job_file.h"
 
 #include "engine/core/attempt.h"
+#include "engine/core/error.h"
 #include "engine/io/json_file.h"
 #include "engine/system/atomic_file.h"
 
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -82,14 +84,19 @@ void writeJob(const fs::path& folder, const JobRecord& record) {
 }
 
 std::optional<JobRecord> readJob(const fs::path& folder) {
+    const fs::path path = folder / kFile;
     std::error_code error;
-    if (!fs::exists(folder / kFile, error)) return std::nullopt;
-    std::optional<JobRecord> record;
-    (void)attempt({}, [&] {
-        record = recordFrom(readJsonFile(folder / kFile));
-        record->status.folder = folder;
-    });
-    return record;
+    if (!fs::exists(path, error)) return std::nullopt;
+    const nlohmann::json json = readJsonFile(path);
+    try {
+        JobRecord record = recordFrom(json);
+        record.status.folder = folder;
+        return record;
+    } catch (const std::exception&) {
+        throw Error({.what = "is damaged: a field is missing, or of another kind",
+                     .where = path.string(),
+                     .hint = "remove it; the job itself does not need it"});
+    }
 }
 
 void requestOf(const fs::path& folder, JobRequest request) {

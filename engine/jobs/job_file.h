@@ -21,7 +21,7 @@ struct JobRecord {
 
 /// @throws Error naming the file and the reason
 void writeJob(const std::filesystem::path& folder, const JobRecord& record);
-/// @return none if there is no job.json, or none that can be read: the job itself does not need it
+/// @return none if there is no job.json  @throws Error naming the file, which the job itself does not need
 std::optional<JobRecord> readJob(const std::filesystem::path& folder);
 
 /// Asks a job that another program does. It takes the newest request between two pieces of its work.

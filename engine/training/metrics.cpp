@@ -2,6 +2,7 @@
 
 #include "engine/io/input_file.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -65,14 +66,30 @@ std::string metricLine(const MetricPoint& point) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
-std::vector<MetricPoint> readMetrics(const fs::path& run) {
+RecordedMetrics readMetrics(const fs::path& run) {
+    const fs::path path = run / kMetricsFile;
     std::error_code error;
-    if (!fs::exists(run / kMetricsFile, error)) return {};
-    std::vector<MetricPoint> points;
-    std::istringstream text(readTextFile(run / kMetricsFile, kMostFileBytes));
-    for (std::string line; std::getline(text, line);)
-        if (auto point = pointFrom(line)) points.push_back(std::move(*point));
-    return points;
+    if (!fs::exists(path, error) && !error) return {};
+    RecordedMetrics recorded;
+    size_t lines = 0;
+    std::vector<size_t> damaged;
+    std::istringstream text(readTextFile(path, kMostFileBytes));
+    for (std::string line; std::getline(text, line);) {
+        ++lines;
+        if (auto point = pointFrom(line))
+            recorded.points.push_back(std::move(*point));
+        else if (!line.empty() && !text.eof())
+            damaged.push_back(lines);
+    }
+    if (!damaged.empty())
+        recorded.damage =
+            Failure{.what = damaged.size() == 1
+                                ? fmt::format("line {} of {} is damaged and left out", damaged.front(), lines)
+                                : fmt::format("{} of {} lines are damaged and left out, the first of them line {}",
+                                              damaged.size(), lines, damaged.front()),
+                    .where = path.string(),
+                    .hint = "curves and exports lack these steps; the model does not depend on them"};
+    return recorded;
 }
 
 std::optional<MetricPoint> readNewestMetrics(const fs::path& run) {

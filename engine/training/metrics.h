@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/core/failure.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -45,9 +47,15 @@ inline constexpr const char* kMetricsFile = "metrics.jsonl";
 /// A line of metrics.jsonl, with its end.
 std::string metricLine(const MetricPoint& point);
 
-/// Reads metrics.jsonl of a training run, and skips damaged lines. Empty if there is no such file.
+/// What metrics.jsonl of a training run holds.
+struct RecordedMetrics {
+    std::vector<MetricPoint> points;
+    std::optional<Failure> damage; ///< which lines cannot be read and are left out; none: all are read
+};
+/// Reads metrics.jsonl of a training run. Empty if there is no such file. The last line may lack its end: its writer is
+/// at it, or was killed.
 /// @throws Error if it is not a file or cannot be read
-std::vector<MetricPoint> readMetrics(const std::filesystem::path& run);
+RecordedMetrics readMetrics(const std::filesystem::path& run);
 
 /// The metrics of the newest step, without reading those before. None if there are none, or they are damaged.
 /// @throws Error as readMetrics()

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace attn {
 
@@ -18,16 +19,17 @@ MetricsFile::MetricsFile(const std::filesystem::path& run, const std::vector<Met
     : path_(run / kMetricsFile) {
     std::string text;
     for (const MetricPoint& point : points) text += metricLine(point);
-    create(text);
+    descriptor_ = create(text);
 }
 
-void MetricsFile::create(const std::string& text) {
+int MetricsFile::create(const std::string& text) const {
     writeAtomically(path_, text);
-    descriptor_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
-    if (descriptor_ < 0)
+    const int descriptor = open(path_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
+    if (descriptor < 0)
         throw Error({.what = fmt::format("cannot be written: {}", std::strerror(errno)),
                      .where = path_.string(),
                      .hint = remedyForWriting(errno)});
+    return descriptor;
 }
 
 MetricsFile::~MetricsFile() { close(descriptor_); }
@@ -63,9 +65,8 @@ void MetricsFile::restore() {
     std::array<char, 1 << 16> piece{};
     for (ssize_t count = 0; (count = pread(descriptor_, piece.data(), piece.size(), std::ssize(text))) > 0;)
         text.append(piece.data(), static_cast<size_t>(count));
-    const int former = descriptor_;
-    create(text);
-    close(former);
+    const int fresh = create(text);
+    close(std::exchange(descriptor_, fresh));
 }
 
 void MetricsFile::sync() const { fsync(descriptor_); }

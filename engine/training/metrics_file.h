@@ -31,7 +31,7 @@ public:
     const std::optional<Failure>& problem() const { return problem_; }
 
 private:
-    void create(const std::string& text);
+    int create(const std::string& text) const; ///< @return a descriptor of the file
 
     std::filesystem::path path_;
     int descriptor_ = -1;

@@ -1,5 +1,6 @@
 #include "engine/training/run.h"
 
+#include "engine/core/attempt.h"
 #include "engine/core/error.h"
 #include "engine/gpu/device_errors.h"
 #include "engine/system/folder.h"
@@ -43,10 +44,11 @@ TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Dev
         goBack();
     } else {
         save();
-        metrics_.emplace(folder, std::vector<MetricPoint>{});
+        metrics_ = std::make_unique<MetricsFile>(folder, std::vector<MetricPoint>{});
     }
     model_ = trainer_.objective().describe();
-    const auto before = readJob(folder); // a program may have been killed between the last step and the model
+    std::optional<JobRecord> before; // a program may have been killed between the last step and the model
+    (void)attempt({}, [&] { before = readJob(folder); }); // a damaged one is written again
     const bool wasFinished = isFinished() && (!before || before->status.state == JobState::Finished);
     job_.emplace(folder, "training", "Train " + folder.filename().string());
     job_->report(progress());
@@ -72,24 +74,29 @@ void TrainingRun::goBack() {
             {.what = "contains no checkpoint", .where = folder_.string(), .hint = "start another training run"});
     resume(trainer_, all.back());
     saved_ = trainer_.stepsDone();
-    std::vector<MetricPoint> kept = readMetrics(folder_);
-    std::erase_if(kept, [&](const MetricPoint& point) { return point.step > trainer_.stepsDone(); });
-    metrics_.emplace(folder_, kept);
+    RecordedMetrics kept = readMetrics(folder_);
+    if (kept.damage) damage_ = std::move(kept.damage); // the file that follows has none of it
+    std::erase_if(kept.points, [&](const MetricPoint& point) { return point.step > trainer_.stepsDone(); });
+    metrics_ = std::make_unique<MetricsFile>(folder_, kept.points);
     isLost_ = false;
 }
 
-/// Does work that ends if a loss or the weights are not numbers. @throws Error with the step that is still good
+/// Does work that ends if a loss or the weights are not numbers. @throws Error with the step to which the run goes
+/// back. Its weights are numbers, but nobody knows whether they can still be trained: so the step before is named too.
 void TrainingRun::orLose(const std::function<void()>& work) {
     try {
         work();
     } catch (const NotFinite& error) {
         isLost_ = true;
         const std::vector<fs::path> all = checkpoints(folder_);
-        throw Error({.what = error.message(),
-                     .where = error.where(),
-                     .hint = all.empty() ? error.hint()
-                                         : fmt::format("{}; the run goes back to step {}, its last good checkpoint",
-                                                       error.hint(), *checkpointStep(all.back()))});
+        std::string hint = error.hint();
+        if (!all.empty())
+            hint += fmt::format("; the run goes back to step {}, its newest checkpoint whose weights are numbers",
+                                *checkpointStep(all.back()));
+        if (all.size() > 1)
+            hint += fmt::format("; if its loss is lost again, start another run from an older one, such as step {}",
+                                *checkpointStep(all[all.size() - 2]));
+        throw Error({.what = error.message(), .where = error.where(), .hint = std::move(hint)});
     }
 }
 
@@ -141,6 +148,9 @@ MetricPoint TrainingRun::makeStep() {
                 point.values[metric_names::kSubtasks + name] = matches.share();
         } catch (const gpu::OutOfMemory& error) { // the steps fit, and can continue
             unmeasured_ = Failure{error.message(), error.where(), error.hint()};
+        } catch (const NotFinite&) {
+            throw trainer_.diverged(
+                fmt::format("after step {}, the loss of the validation examples is not a number", report.step));
         }
     if (metrics_->isGone()) restoreFolder();
     metrics_->append(point);
@@ -164,7 +174,9 @@ std::optional<Failure> TrainingRun::problem() const {
         return Failure{.what = "the folder was removed or moved while the model trained, and is written again",
                        .where = folder_.string(),
                        .hint = "its earlier checkpoints are not in it"};
-    return metrics_->problem() ? metrics_->problem() : unmeasured_;
+    for (const auto* problem : {&metrics_->problem(), &unmeasured_})
+        if (*problem) return *problem;
+    return damage_;
 }
 
 void TrainingRun::save() {

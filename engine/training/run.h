@@ -10,6 +10,7 @@
 #include "engine/training/update_ratios.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 namespace attn {
@@ -45,8 +46,8 @@ public:
     /// @throws Error if the weights are not numbers, or if a file cannot be written
     void save();
     /// A problem with the files of the training run, which continues: the newest metrics cannot be written, as on a
-    /// full disk, the folder was removed and is written again, or the device has no room to measure the model. None: no
-    /// problem.
+    /// full disk, the folder was removed and is written again, the device has no room to measure the model, or lines of
+    /// the metrics could not be read. None: no problem.
     std::optional<Failure> problem() const;
     /// Why the newest metrics are not in metrics.jsonl. None if all are.
     const std::optional<Failure>& metricsProblem() const { return metrics_->problem(); }
@@ -68,8 +69,9 @@ private:
     bool restored_ = false;             ///< someone removed the folder
     bool isLost_ = false;               ///< the loss or the weights are not numbers
     std::optional<Failure> unmeasured_; ///< why the newest evaluation has no numbers
+    std::optional<Failure> damage_;     ///< lines of metrics.jsonl that could not be read when the run was opened
     std::optional<RunLock> lock_;
-    std::optional<MetricsFile> metrics_;
+    std::unique_ptr<MetricsFile> metrics_;
     std::optional<JobJournal> job_;
     double workSeconds_ = 0; ///< of all steps
     RemainingTime remaining_;

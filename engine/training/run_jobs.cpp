@@ -1,10 +1,13 @@
 #include "engine/training/run_jobs.h"
 
 #include "engine/core/attempt.h"
+#include "engine/core/error.h"
 #include "engine/io/run_folder.h"
 #include "engine/io/run_lock.h"
 #include "engine/system/folder.h"
 #include "engine/training/checkpoint.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <system_error>
@@ -21,8 +24,9 @@ bool FolderJob::canContinue() const {
 std::optional<FolderJob> jobAt(const fs::path& folder) {
     std::error_code error;
     const bool isRun = fs::exists(folder / "recipe.json", error);
-    std::optional<JobRecord> record = readJob(folder);
-    if (!isRun && !record) return std::nullopt;
+    std::optional<JobRecord> record;
+    std::optional<Failure> damage = attempt(folder.string(), [&] { record = readJob(folder); });
+    if (!isRun && !record && !damage) return std::nullopt;
     FolderJob job{.name = folder.filename().string(), .record = {}, .process = RunLock::holder(folder)};
     const bool isRecorded = record.has_value();
     if (isRecorded) job.record = std::move(*record);
@@ -30,6 +34,13 @@ std::optional<FolderJob> jobAt(const fs::path& folder) {
     status.folder = folder;
     if (status.kind == "training") status.title = "Train " + job.name; // somebody may have renamed the folder
     if (!isRecorded) status = {.kind = "training", .title = "Train " + job.name, .folder = folder, .canPause = true};
+    if (damage) status.failure = std::move(damage);
+    if (!isRun && !isRecorded) { // nobody knows what it was
+        status.kind.clear();
+        status.title = job.name;
+        status.state = JobState::Failed;
+        return job;
+    }
     if (job.process) {
         if (!isRecorded) status.state = JobState::Running;
         return job;
@@ -57,7 +68,12 @@ std::optional<FolderJob> jobAt(const fs::path& folder) {
 std::vector<FolderJob> jobsIn(const fs::path& folder) {
     std::vector<FolderJob> jobs;
     std::error_code error;
-    for (const fs::path& each : entriesOf(folder, error))
+    const std::vector<fs::path> entries = entriesOf(folder, error);
+    if (error && error != std::errc::no_such_file_or_directory)
+        throw Error({.what = fmt::format("cannot be read: {}", error.message()),
+                     .where = folder.string(),
+                     .hint = "check its permissions"});
+    for (const fs::path& each : entries)
         if (!each.filename().string().starts_with('.'))
             if (auto job = jobAt(each)) jobs.push_back(std::move(*job));
     std::ranges::sort(jobs, {}, &FolderJob::name);

@@ -18,9 +18,11 @@ struct FolderJob {
     bool canContinue() const;
 };
 
-/// The job in a folder: a training run, also one without a job.json. @return none: there is no job in it
+/// The job in a folder: a training run, also one without a job.json; a damaged job.json is its failure.
+/// @return none: there is no job in it
 std::optional<FolderJob> jobAt(const std::filesystem::path& folder);
-/// The jobs in the folders of a folder, by name.
+/// The jobs in the folders of a folder, by name; none if there is no such folder.
+/// @throws Error naming the folder if it cannot be read
 std::vector<FolderJob> jobsIn(const std::filesystem::path& folder);
 
 } // namespace attn

@@ -4,7 +4,7 @@
 
 using namespace attn;
 
-/// metrics.jsonl of a training run. Damaged lines are skipped.
+/// metrics.jsonl of a training run. Damaged lines are left out and counted.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static const fuzz::Folder folder;
     folder.write("metrics.jsonl", fuzz::textOf(data, size));

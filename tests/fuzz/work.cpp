@@ -284,7 +284,7 @@ TEST_CASE("work: tables, translations, metrics and pictures cost in proportion t
     checkProportional("the metrics of a run", [&](int count) {
         return reads(folder, "metrics.jsonl",
                      manyOf(count, [](int i) { return fmt::format("{{\"step\": {}, \"loss\": 1.5}}\n", i + 1); }),
-                     [](const auto& path) { CHECK_FALSE(readMetrics(path.parent_path()).empty()); });
+                     [](const auto& path) { CHECK_FALSE(readMetrics(path.parent_path()).points.empty()); });
     });
     checkProportional("the rows of a picture", [&](int count) {
         return reads(folder, "picture.ppm",

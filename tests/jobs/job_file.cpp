@@ -37,15 +37,17 @@ TEST_CASE("job files: what is written is read again", "[jobs]") {
     CHECK(readJob(folder.path()) == record);
 }
 
-TEST_CASE("job files: one that is damaged says nothing, and the work does not need it", "[jobs]") {
+TEST_CASE("job files: one that is damaged is named", "[jobs]") {
     const TemporaryFolder folder;
     for (const char* text : {"", "{", "[]", "{\"kind\": 3}", "{\"kind\": \"training\", \"title\": \"x\"}",
                              "{\"kind\": \"training\", \"title\": \"x\", \"state\": \"asleep\"}",
                              "{\"kind\": \"training\", \"title\": \"x\", \"state\": \"paused\", \"step\": 1e300}"}) {
         INFO(text);
         write(folder / "job.json", text);
-        CHECK_FALSE(readJob(folder.path()));
+        CHECK_THAT(test::sentenceOf([&] { readJob(folder.path()); }), CONTAINS("job.json"));
     }
+    CHECK_THAT(test::sentenceOf([&] { readJob(folder.path()); }),
+               CONTAINS("job.json: is damaged: a field is missing, or of another kind; remove it"));
 }
 
 TEST_CASE("job files: a request is taken once, and only words that are known count", "[jobs]") {

@@ -132,7 +132,7 @@ TEST_CASE("lab jobs: a run whose program was killed continues from the list to i
     CHECK(training(lab).folder == folder.toStdString());
     const FolderJob job = jobAt(folder.toStdString()).value();
     CHECK(job.record.status.state == JobState::Finished);
-    const std::vector<MetricPoint> points = readMetrics(folder.toStdString());
+    const std::vector<MetricPoint> points = readMetrics(folder.toStdString()).points;
     REQUIRE(points.size() == 10);
     for (size_t at = 0; at < points.size(); ++at) CHECK(points[at].step == static_cast<int64_t>(at) + 1);
 }

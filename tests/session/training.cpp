@@ -56,7 +56,7 @@ TEST_CASE("training session: a run ends with its metrics, samples and checkpoint
     const auto ratios = points[9].under("update_ratios.");
     REQUIRE(ratios.size() == 3); // embeddings and two blocks
     for (const auto& [part, ratio] : ratios) CHECK((ratio > 0 && ratio < 1));
-    CHECK(losses(readMetrics(folder.path() / "run")).size() == 12);
+    CHECK(losses(readMetrics(folder.path() / "run").points).size() == 12);
     CHECK(checkpoints(folder.path() / "run").size() == 4); // 0, 4, 8, 12
     REQUIRE(end->answers.samples->size() == 12);
     CHECK(end->answers.samples->front().expected.size() == end->answers.samples->front().given.size());
@@ -65,7 +65,7 @@ TEST_CASE("training session: a run ends with its metrics, samples and checkpoint
     REQUIRE(session.waitIdle());
     CHECK(session.latest()->step == 16);
     CHECK(session.takePoints().size() == 4);
-    CHECK(readMetrics(folder.path() / "run").size() == 16);
+    CHECK(readMetrics(folder.path() / "run").points.size() == 16);
 }
 
 TEST_CASE("training session: it can be stopped while it reads a text", "[session][gpu]") {

@@ -1,4 +1,5 @@
 #include "engine/training/answers.h"
+#include "engine/inference/language_model.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
@@ -19,6 +20,11 @@ std::vector<std::vector<int32_t>> byWholeRuns(Trainer& trainer, int rows, Answer
     const auto width = static_cast<size_t>(batch.width(Batch::kInputs)),
                perRow = static_cast<size_t>(trainer.losses().front().perRow);
     std::vector<std::vector<int32_t>> all(static_cast<size_t>(rows));
+    for (size_t row = 0; row < all.size(); ++row) { // no row knows its right answer
+        const auto begin = batch[Batch::kInputs].begin() + static_cast<std::ptrdiff_t>(row * width);
+        std::fill(begin + std::ssize(task.example(Split::Validation, row).prompt),
+                  begin + static_cast<std::ptrdiff_t>(width), Batch::kIgnored);
+    }
     for (size_t token = 0; token <= width; ++token) {
         const Said said = trainer.say(batch);
         for (size_t row = 0; row < all.size(); ++row) {
@@ -47,21 +53,38 @@ Recipe recipeOf(const std::string& task, const std::string& family, const std::s
 
 } // namespace
 
-TEST_CASE("answers: those of the cached model are those of whole runs, to the token", "[training][gpu]") {
+TEST_CASE("answers: those of the model that people use are those of whole runs, to the token", "[training][gpu]") {
     Recipe recipe = recipeOf("reverse", "gpt2");
     AnswerUntil until = AnswerUntil::RightLength;
+    bool hasMemory = true; // of the tokens before; else it runs the whole text for each token
     SECTION("gpt2") {}
     SECTION("llama") { recipe = recipeOf("sort", "llama"); }
     SECTION("in 16 bits") { recipe.precision = DType::BF16; }
     SECTION("distances") { recipe = recipeOf("reverse", "gpt2", "position=alibi, mask=causal"); }
     SECTION("a window") { recipe = recipeOf("sort", "gpt2", "mask=causal & window(4)"); }
     SECTION("a running state") { recipe = recipeOf("sort", "gpt2", "normaliser=linear, mask=causal"); }
-    SECTION("a prefix") { recipe = recipeOf("prefix-lm", "llama"); }
+    SECTION("a prefix") {
+        recipe = recipeOf("prefix-lm", "llama");
+        hasMemory = false;
+    }
+    SECTION("later tokens decide what earlier ones see") {
+        recipe = recipeOf(
+            "sort", "gpt2",
+            GENERATE("normaliser=routing, mask=causal", "heads=shared_query_key(2), normaliser=reformer, mask=causal"));
+        hasMemory = false;
+    }
+    SECTION("translations without a memory, up to the end") {
+        recipe = recipeOf("numbers", "marian", "decoder: normaliser=routing, mask=causal"); // T5 needs scores
+        until = AnswerUntil::EndToken;
+        hasMemory = false;
+    }
     SECTION("translations, up to the end") {
         recipe = recipeOf("numbers", GENERATE("t5", "marian", "bart"));
         until = AnswerUntil::EndToken;
     }
     Trainer trainer(recipe, onOneThread());
+    CAPTURE(recipe.task, recipe.architecture.family, recipe.architecture.attention);
+    CHECK(trainer.writer().noCacheReason().empty() == hasMemory);
     for (const int steps : {0, 12, 12}) { // the model that writes sees each step
         losses(trainer, steps);
         if (steps > 0) trainer.setEvaluationGate(0, 1, 0);

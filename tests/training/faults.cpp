@@ -2,6 +2,7 @@
 #include "engine/models/model_source.h"
 #include "engine/training/answers.h"
 #include "engine/training/run.h"
+#include "engine/training/run_jobs.h"
 #include "engine/training/sequence_objective.h"
 #include "tests/io/files.h"
 #include "tests/support/file_size_limit.h"
@@ -81,11 +82,11 @@ TEST_CASE("training: metrics that a full disk refuses wait, and training continu
         REQUIRE(run.metricsProblem());
         CHECK_THAT(run.metricsProblem()->sentence(),
                    CONTAINS("metrics.jsonl: the metrics cannot be written: File too large"));
-        CHECK(readMetrics(folder / "run").size() == 3);
+        CHECK(readMetrics(folder / "run").points.size() == 3);
     }
     advance(run, 1);
     CHECK_FALSE(run.metricsProblem());
-    const std::vector<MetricPoint> points = readMetrics(folder / "run");
+    const std::vector<MetricPoint> points = readMetrics(folder / "run").points;
     REQUIRE(points.size() == 7);
     for (size_t i = 0; i < points.size(); ++i) CHECK(points[i].step == static_cast<int64_t>(i) + 1);
 }
@@ -98,9 +99,74 @@ TEST_CASE("training: a full disk while a run resumes costs none of its metrics",
         CHECK_THAT(sentenceOf([&] { TrainingRun(folder / "run", smallRecipe(4), kQuick, true); }),
                    CONTAINS("metrics.jsonl: cannot be written: File too large"));
     }
-    CHECK(readMetrics(folder / "run").size() == 8);
+    CHECK(readMetrics(folder / "run").points.size() == 8);
     const TrainingRun resumed(folder / "run", smallRecipe(4), kQuick, true);
-    CHECK(readMetrics(folder / "run").size() == 8);
+    CHECK(readMetrics(folder / "run").points.size() == 8);
+}
+
+TEST_CASE("training: a full disk while a run goes back leaves its metrics, and it goes back later", "[training][gpu]") {
+    const TemporaryFolder folder;
+    TrainingRun run(folder / "run", smallRecipe(4), kQuick, false);
+    advance(run, 5);
+    spoil(run.trainer());
+    CHECK_THAT(failedStep(run), CONTAINS("the loss of step 6 is not a number"));
+    {
+        const FileSizeLimit limit(200);
+        CHECK_THAT(failedStep(run), CONTAINS("metrics.jsonl: cannot be written: File too large"));
+        CHECK_FALSE(run.problem());
+    }
+    CHECK(readMetrics(folder / "run").points.size() == 5);
+    advance(run, 1);
+    CHECK(run.trainer().stepsDone() == 5);
+    CHECK(readMetrics(folder / "run").points.size() == 5);
+}
+
+TEST_CASE("training: a run that continues says which lines of its metrics are damaged", "[training][gpu]") {
+    const TemporaryFolder folder;
+    makeRun(folder / "run");
+    std::vector<std::string> lines;
+    {
+        std::ifstream file(folder / "run" / kMetricsFile);
+        for (std::string line; std::getline(file, line);) lines.push_back(line);
+    }
+    REQUIRE(lines.size() == 8);
+    const auto write = [&](const std::string& end) {
+        std::string text;
+        for (const std::string& line : lines) text += line + "\n";
+        writeFile(folder / "run" / kMetricsFile, text + end);
+    };
+    write(R"({"step": 9, "lo)"); // a program that was killed
+    CHECK_FALSE(readMetrics(folder / "run").damage);
+    CHECK(readMetrics(folder / "run").points.size() == 8);
+    lines[2] = lines[2].substr(0, lines[2].size() / 2);
+    write("");
+    CHECK_THAT(readMetrics(folder / "run").damage.value().sentence(),
+               CONTAINS("run/metrics.jsonl: line 3 of 8 is damaged and left out; curves and exports lack"));
+    lines[6][0] = '#';
+    lines.insert(lines.begin(), ""); // which holds nothing that could be lost
+    write("");
+    const std::string expected = "metrics.jsonl: 2 of 9 lines are damaged and left out, the first of them line 4";
+    CHECK_THAT(readMetrics(folder / "run").damage.value().sentence(), CONTAINS(expected));
+    TrainingRun run(folder / "run", smallRecipe(4), kQuick, true);
+    REQUIRE(run.problem());
+    CHECK_THAT(run.problem()->sentence(), CONTAINS(expected));
+    advance(run, 1);
+    CHECK_THAT(run.problem()->sentence(), CONTAINS(expected)); // the file is whole again, but lacks them
+    const RecordedMetrics now = readMetrics(folder / "run");
+    CHECK_FALSE(now.damage);
+    CHECK(now.points.size() == 7);
+}
+
+TEST_CASE("training: the command line says which lines of a run's metrics are damaged", "[training][gpu]") {
+    const TemporaryFolder folder;
+    const fs::path metrics = folder / "run" / kMetricsFile;
+    REQUIRE(TrainProgram({.out = folder / "run", .steps = 3}).wait() == 0);
+    std::string text = bytesOf(metrics);
+    text[0] = '!';
+    writeFile(metrics, text);
+    TrainProgram resumed({"--resume", "--out", (folder / "run").string()});
+    CHECK(resumed.wait() == 0);
+    CHECK_THAT(resumed.errors(), CONTAINS("warning: ") && CONTAINS("metrics.jsonl: line 1 of 3 is damaged"));
 }
 
 TEST_CASE("training: a folder that is removed while the model trains is written again", "[training][gpu]") {
@@ -120,7 +186,7 @@ TEST_CASE("training: a folder that is removed while the model trains is written 
         CHECK_THAT(run.problem()->sentence(), CONTAINS("was removed or moved while the model trained"));
     }
     CHECK(readRecipe(path / "recipe.json") == smallRecipe(4));
-    CHECK(readMetrics(path).size() == 5); // the earlier ones too
+    CHECK(readMetrics(path).points.size() == 5); // the earlier ones too
     TrainingRun run(path, readRecipe(path / "recipe.json"), kQuick, true);
     CHECK(run.trainer().stepsDone() == 4);
 }
@@ -166,7 +232,7 @@ TEST_CASE("training: an unfinished checkpoint of a killed process is removed by 
     CHECK(checkpoints(folder / "run").size() == 4);
 }
 
-TEST_CASE("training: a run whose loss is not a number saves nothing and goes back to its last good checkpoint",
+TEST_CASE("training: a run whose loss is not a number saves nothing and goes back to its newest checkpoint",
           "[training][gpu]") {
     const TemporaryFolder folder;
     TrainingRun run(folder / "run", smallRecipe(4), kQuick, false);
@@ -179,7 +245,7 @@ TEST_CASE("training: a run whose loss is not a number saves nothing and goes bac
     CHECK(checkpoints(folder / "run").size() == 2);
     CHECK(run.advance()[metric_names::kLoss] == loss); // step 5 again
     CHECK(run.trainer().stepsDone() == 5);
-    CHECK(readMetrics(folder / "run").size() == 5);
+    CHECK(readMetrics(folder / "run").points.size() == 5);
     CHECK_FALSE(std::ranges::any_of(fs::directory_iterator(folder / "run" / kCheckpointFolder),
                                     [](const auto& entry) { return entry.path().extension() == ".partial"; }));
 }
@@ -194,11 +260,52 @@ TEST_CASE("training: a checkpoint whose weights give no loss is not one to go ba
         run.save();
         CHECK(checkpoints(folder / "run").size() == 3);
         CHECK_THAT(failedStep(run), CONTAINS("the loss of step 9 is not a number") &&
-                                        CONTAINS("the run goes back to step 4, its last good checkpoint"));
+                                        CONTAINS("the run goes back to step 4, its newest checkpoint"));
     }
     TrainingRun resumed(folder / "run", smallRecipe(4), kQuick, true);
     CHECK(resumed.trainer().stepsDone() == 4);
     CHECK(failedStep(resumed) == "accepted");
+}
+
+TEST_CASE("training: of weights that are numbers but spoilt, the message names the step and an older checkpoint",
+          "[training][gpu]") {
+    const TemporaryFolder folder;
+    TrainingRun run(folder / "run", smallRecipe(4), kQuick, false);
+    advance(run, 7);
+    run.trainer().setLearningRate(10); // no model learns with it
+    advance(run, 1);
+    CHECK(checkpointStep(checkpoints(folder / "run").back()) == 8);
+    for (int again = 0; again < 2; ++again) {
+        run.trainer().setLearningRate(1e30);
+        advance(run, 1);
+        CHECK_THAT(failedStep(run), CONTAINS("the loss of step 10 is not a number") &&
+                                        CONTAINS("the run goes back to step 8, its newest checkpoint whose weights are "
+                                                 "numbers; if its loss is lost again, start another run from an older "
+                                                 "one, such as step 4"));
+        const FolderJob job = jobAt(folder / "run").value(); // what other programs show of it
+        CHECK(job.record.status.state == JobState::Failed);
+        CHECK_THAT(job.record.status.failure->sentence(), CONTAINS("step 10") && CONTAINS("step 8"));
+        Trainer kept(smallRecipe(4), kQuick);
+        resume(kept, checkpoints(folder / "run").back());
+        CHECK(kept.stepsDone() == 8);
+        CHECK(hasNumbers(kept));
+    }
+    Recipe further = smallRecipe(4);
+    further.start.model = (checkpoints(folder / "run").end()[-2]).string();
+    TrainingRun other(folder / "other", further, kQuick, false);
+    CHECK(std::isfinite(other.advance()[metric_names::kLoss]));
+}
+
+TEST_CASE("training: a loss that an evaluation cannot give has the step in its message", "[training][gpu]") {
+    const TemporaryFolder folder;
+    Recipe recipe = smallRecipe(4);
+    recipe.evaluateEvery = 6;
+    TrainingRun run(folder / "run", recipe, kQuick, false);
+    advance(run, 5);
+    run.trainer().setLearningRate(1e30);
+    CHECK_THAT(failedStep(run), CONTAINS("after step 6, the loss of the validation examples is not a number") &&
+                                    CONTAINS("goes back to step 4"));
+    CHECK(checkpointStep(checkpoints(folder / "run").back()) == 4);
 }
 
 TEST_CASE("training: weights that are not numbers are in no checkpoint", "[training][gpu]") {
@@ -223,30 +330,10 @@ TEST_CASE("training: the command line keeps no run that is lost, and continues f
           "[training][gpu]") {
     const TemporaryFolder folder;
     const std::string out = (folder / "run").string();
-    TrainProgram lost({"--task",
-                       "sort",
-                       "--layers",
-                       "1",
-                       "--heads",
-                       "2",
-                       "--width",
-                       "16",
-                       "--batch",
-                       "8",
-                       "--steps",
-                       "200",
-                       "--lr",
-                       "100",
-                       "--weight-decay",
-                       "10",
-                       "--warmup",
-                       "1",
-                       "--evaluate-every",
-                       "1000",
-                       "--checkpoint-every",
-                       "2",
-                       "--out",
-                       out});
+    TrainProgram lost({.out = out,
+                       .steps = 200,
+                       .checkpointEvery = 2,
+                       .more = {"--lr", "100", "--weight-decay", "10", "--warmup", "1"}});
     CHECK(lost.wait() == 1);
     INFO(lost.errors());
     const int64_t good = checkpointStep(checkpoints(out).back()).value();
@@ -274,7 +361,7 @@ TEST_CASE("training: a checkpoint that a killed process could not name is found"
     CHECK(hasCheckpoint(folder / "run"));
     TrainingRun run(folder / "run", smallRecipe(4), kQuick, true);
     CHECK(run.trainer().stepsDone() == 8);
-    CHECK(readMetrics(folder / "run").size() == 8);
+    CHECK(readMetrics(folder / "run").points.size() == 8);
     CHECK(checkpoints(folder / "run").size() == (isOnly ? 1 : 3));
 }
 
@@ -337,42 +424,40 @@ TEST_CASE("training: a pipe in the place of the metrics is refused, not waited f
                CONTAINS("metrics.jsonl: is not a file"));
 }
 
-TEST_CASE("metrics: a line with a step that no run reaches is skipped", "[training]") {
+TEST_CASE("metrics: a line with a step that no run reaches is damaged", "[training]") {
     const TemporaryFolder folder;
     std::ofstream file(folder / kMetricsFile);
     for (const char* step : {"1", "-1", "1e300", "1.5", "18446744073709551615", "1125899906842625", "1125899906842624"})
         file << R"({"step": )" << step << R"(, "loss": 2})" << '\n';
     file.close();
     std::vector<int64_t> steps;
-    for (const MetricPoint& point : readMetrics(folder.path())) steps.push_back(point.step);
+    const RecordedMetrics recorded = readMetrics(folder.path());
+    for (const MetricPoint& point : recorded.points) steps.push_back(point.step);
     CHECK(steps == std::vector<int64_t>{1, int64_t{1} << 50});
+    CHECK(recorded.damage.value().what == "5 of 7 lines are damaged and left out, the first of them line 2");
 }
 
 TEST_CASE("training: signals that end a program make it save first", "[training][gpu]") {
     const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP);
     INFO("signal " << signal);
     const TemporaryFolder folder;
-    TrainProgram program({"--task", "sort", "--layers", "1", "--heads", "2", "--width", "16", "--batch", "8", "--steps",
-                          "1000000", "--evaluate-every", "1000000", "--checkpoint-every", "1000000", "--out",
-                          (folder / "run").string()});
-    REQUIRE(program.waitFor([&] { return !readMetrics(folder / "run").empty(); }));
+    TrainProgram program({.out = folder / "run"});
+    REQUIRE(program.waitFor([&] { return !readMetrics(folder / "run").points.empty(); }));
     program.send(signal);
     CHECK(program.wait() == 130);
     const auto step = checkpointStep(checkpoints(folder / "run").back());
     CHECK(step.value() > 0);
-    CHECK(readMetrics(folder / "run").back().step == step);
+    CHECK(readMetrics(folder / "run").points.back().step == step);
     CHECK_THAT(program.errors(), CONTAINS("stopped after step " + std::to_string(*step)));
 }
 
 TEST_CASE("training: a terminal that goes away does not end the training before it has saved", "[training][gpu]") {
     const TemporaryFolder folder;
-    TrainProgram program({"--task", "sort", "--layers", "1", "--heads", "2", "--width", "16", "--batch", "8", "--steps",
-                          "1000000", "--evaluate-every", "2", "--checkpoint-every", "1000000", "--out",
-                          (folder / "run").string()});
-    REQUIRE(program.waitFor([&] { return !readMetrics(folder / "run").empty(); }));
+    TrainProgram program({.out = folder / "run", .evaluateEvery = 2});
+    REQUIRE(program.waitFor([&] { return !readMetrics(folder / "run").points.empty(); }));
     program.closeErrors();
-    const auto before = readMetrics(folder / "run").back().step;
-    REQUIRE(program.waitFor([&] { return readMetrics(folder / "run").back().step > before + 10; }));
+    const auto before = readMetrics(folder / "run").points.back().step;
+    REQUIRE(program.waitFor([&] { return readMetrics(folder / "run").points.back().step > before + 10; }));
     program.send(SIGHUP);
     CHECK(program.wait() == 130);
     CHECK(checkpointStep(checkpoints(folder / "run").back()) > before);

@@ -4,12 +4,14 @@
 #include "engine/training/segment_problem.h"
 #include "engine/training/trainer.h"
 #include "tests/io/files.h"
+#include "tests/training/short_runs.h"
 #include "tests/training/tasks_test.h"
 
 #include <numeric>
 #include <set>
 
 using namespace attn;
+using attn::test::outputOf;
 using attn::test::refuses;
 
 namespace {
@@ -32,23 +34,8 @@ Recipe segmentRecipe() {
 
 /// How well each global token of a batch (rows) agrees with each segment (columns).
 std::vector<std::vector<float>> agreementOf(Trainer& trainer, const Batch& batch) {
-    const SequenceObjective& objective = *sequencesOf(trainer);
-    const Objective::Forward forward = objective.forward(batch.rows, 0);
-    TensorStore store(trainer.device());
-    const auto plan = compile(forward.graph, {{"agreement", forward.losses.back().prediction}});
-    std::vector<std::pair<std::string, Shape>> room;
-    for (const Trainer::Named& each : trainer.parameters()) room.emplace_back(each.name, each.shape);
-    for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))
-        room.emplace_back(constant->name, constant->shape);
-    store.reserve(room);
-    for (const Trainer::Named& each : trainer.parameters()) store.writeDense(each.name, trainer.read(each.name));
-    for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))
-        store.writeDense(constant->name, constant->values());
-    GpuExecutor executor(trainer.device(), store, plan);
-    objective.fill(executor, batch);
-    for (const Site& site : objective.structure().sites) std::ranges::fill(executor.input(site.inSite("gates")), 1.0f);
-    executor.run({});
-    const auto all = executor.result("agreement");
+    const Objective::Forward forward = trainer.objective().forward(batch.rows, 0);
+    const std::vector<float> all = outputOf(trainer, forward, forward.losses.back().prediction, batch);
     const auto count = static_cast<size_t>(batch.rows) * static_cast<size_t>(kSegments.count),
                stride = all.size() / count;
     std::vector<std::vector<float>> rows;
@@ -157,6 +144,19 @@ TEST_CASE("hidden segments: it learns, and what is trained opens as an encoder a
         right += answer.given == answer.example.answer ? 1 : 0;
     }
     CHECK(right / 64.0 == Approx(evaluation.metric));
+    const Batch batch = trainer.objective().questions(Split::Validation, 0, trainer.evaluationRows());
+    const auto agreement = agreementOf(trainer, batch);
+    for (size_t row = 0; row < static_cast<size_t>(batch.rows); ++row) {
+        std::vector<int32_t> words;
+        for (size_t own = 3 * row; own < 3 * row + 3; ++own) {
+            if (batch["hidden"][own] == 0) continue;
+            const auto best = static_cast<int64_t>(std::ranges::max_element(agreement[own]) - agreement[own].begin());
+            const auto begin = batch["whole"].begin() + best / 3 * 24 + kSegments.begin(best % 3);
+            words.insert(words.end(), begin, begin + kSegments.length);
+        }
+        CAPTURE(row);
+        CHECK(answers[row].given == words);
+    }
 
     const TemporaryFolder folder;
     trainer.objective().writeModel(folder.path(), [&](const std::string& name) { return trainer.read(name); });

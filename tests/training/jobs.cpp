@@ -12,25 +12,9 @@ using namespace attn::test;
 
 namespace {
 
-std::vector<std::string> recipeArguments(const std::filesystem::path& out, int steps) {
-    return {"--task",
-            "sort",
-            "--layers",
-            "1",
-            "--heads",
-            "2",
-            "--width",
-            "16",
-            "--batch",
-            "8",
-            "--evaluate-every",
-            "100000",
-            "--checkpoint-every",
-            "5",
-            "--steps",
-            std::to_string(steps),
-            "--out",
-            out.string()};
+/// A run with a checkpoint at each fifth step.
+SmallRun runOf(const std::filesystem::path& out, int64_t steps) {
+    return {.out = out, .steps = steps, .checkpointEvery = 5};
 }
 
 JobState stateOf(const std::filesystem::path& run) {
@@ -50,18 +34,16 @@ int runJobs(const std::string& arguments, std::string* text = nullptr) {
     return WEXITSTATUS(pclose(pipe));
 }
 
-constexpr int kEndlessSteps = 1'000'000;
-
 } // namespace
 
 TEST_CASE("run jobs: a run that was killed is interrupted, and continues with the bits of one that was left alone",
           "[training][gpu]") {
     const TemporaryFolder folder;
     const auto alone = folder / "alone", killed = folder / "killed";
-    REQUIRE(TrainProgram(recipeArguments(alone, 60)).wait() == 0);
+    REQUIRE(TrainProgram(runOf(alone, 60)).wait() == 0);
     CHECK(stateOf(alone) == JobState::Finished);
     {
-        TrainProgram program(recipeArguments(killed, 60));
+        TrainProgram program(runOf(killed, 60));
         REQUIRE(TrainProgram::waitFor([&] { return checkpoints(killed).size() >= 2; }));
         program.send(SIGSTOP); // or a fast machine may be through
         const auto job = jobAt(killed);
@@ -93,7 +75,7 @@ TEST_CASE("run jobs: another program pauses, continues and stops a run, which lo
     const TemporaryFolder folder;
     const auto run = folder / "run";
     const std::string key = " run --in '" + folder.path().string() + "'";
-    TrainProgram program(recipeArguments(run, kEndlessSteps));
+    TrainProgram program({.out = run, .checkpointEvery = 5});
     REQUIRE(TrainProgram::waitFor([&] { return checkpoints(run).size() >= 2; }));
     CHECK(stateOf(run) == JobState::Running);
     CHECK(runJobs("continue" + key) == 1); // it is running already
@@ -120,7 +102,7 @@ TEST_CASE("run jobs: another program pauses, continues and stops a run, which lo
 TEST_CASE("run jobs: runs of earlier versions are listed by their checkpoints", "[training][gpu]") {
     const TemporaryFolder folder;
     const auto run = folder / "run";
-    REQUIRE(TrainProgram(recipeArguments(run, 10)).wait() == 0);
+    REQUIRE(TrainProgram(runOf(run, 10)).wait() == 0);
     std::filesystem::remove(run / "job.json");
     CHECK(stateOf(run) == JobState::Finished);
     std::filesystem::remove_all(checkpoints(run).back());
@@ -131,8 +113,32 @@ TEST_CASE("run jobs: runs of earlier versions are listed by their checkpoints", 
     CHECK_FALSE(jobAt(folder / "other"));
     CHECK(jobsIn(folder.path()).size() == 1);
     CHECK(jobsIn(folder / "nowhere").empty());
+    std::filesystem::create_directory(folder / "locked");
+    std::filesystem::permissions(folder / "locked", std::filesystem::perms::none);
+    CHECK_THAT(sentenceAsNobody([&] { jobsIn(folder / "locked"); }), CONTAINS("cannot be read: Permission denied"));
+    std::filesystem::permissions(folder / "locked", std::filesystem::perms::owner_all);
     writeFile(run / "recipe.json", "{");
     CHECK(stateOf(run) == JobState::Failed);
+}
+
+TEST_CASE("run jobs: a damaged job.json is named, and the run is listed by its checkpoints", "[training][gpu]") {
+    const TemporaryFolder folder;
+    const auto run = folder / "run", other = folder / "other";
+    REQUIRE(TrainProgram(runOf(run, 10)).wait() == 0);
+    std::filesystem::remove_all(checkpoints(run).back());
+    std::filesystem::create_directory(other);
+    for (const auto& each : {run, other}) writeFile(each / "job.json", R"({"kind": "training"})");
+    CHECK(stateOf(run) == JobState::Stopped);
+    CHECK(jobAt(run)->canContinue());
+    CHECK(stateOf(other) == JobState::Failed); // nobody knows what it was
+    CHECK_FALSE(jobAt(other)->canContinue());
+    std::string text;
+    REQUIRE(runJobs("'" + folder.path().string() + "'", &text) == 0);
+    CHECK_THAT(text, CONTAINS("run    stopped      step 5 of 10") && CONTAINS("run/job.json: is damaged") &&
+                         CONTAINS("other  failed") && CONTAINS("other/job.json: is damaged"));
+    REQUIRE(runJobs("continue run --in '" + folder.path().string() + "'") == 0);
+    CHECK(stateOf(run) == JobState::Finished);
+    CHECK_FALSE(jobAt(run)->record.status.failure); // it is written again
 }
 
 TEST_CASE("run lock: looking whether somebody has a run keeps nobody from it", "[training]") {

@@ -32,46 +32,25 @@ TEST_CASE(
     "[training][gpu]") {
     const TemporaryFolder folder;
     const auto alone = folder.path() / "alone", killed = folder.path() / "killed";
-    const std::vector<std::string> recipe{"--task",
-                                          "sort",
-                                          "--layers",
-                                          "1",
-                                          "--heads",
-                                          "2",
-                                          "--width",
-                                          "16",
-                                          "--batch",
-                                          "8",
-                                          "--steps",
-                                          "120",
-                                          "--evaluate-every",
-                                          "1000",
-                                          "--checkpoint-every",
-                                          "2"};
-    const auto with = [&](std::vector<std::string> extra) {
-        extra.insert(extra.begin(), recipe.begin(), recipe.end());
-        return extra;
+    const auto arguments = [](const fs::path& out) {
+        return SmallRun{.out = out, .steps = 120, .checkpointEvery = 2}.arguments();
     };
-    REQUIRE(runTraining(with({"--out", alone.string()}), -1) == 0);
+    const auto resumed = [&] { return std::vector<std::string>{"--resume", "--out", killed.string()}; };
+    REQUIRE(runTraining(arguments(alone), -1) == 0);
 
     std::mt19937 random(11);
     int kills = 0;
     while (kills < 25) {
         if (lastStep(killed) == 120) std::filesystem::remove_all(killed); // a fast machine was through: begin again
         const int64_t before = lastStep(killed);
-        const bool isNew = before < 0;
-        std::vector<std::string> arguments =
-            isNew ? with({"--out", killed.string()}) : std::vector<std::string>{"--resume", "--out", killed.string()};
-        const int ended = runTraining(arguments, std::uniform_int_distribution(0, 900)(random));
+        const int ended =
+            runTraining(before < 0 ? arguments(killed) : resumed(), std::uniform_int_distribution(0, 900)(random));
         kills += ended == -SIGKILL ? 1 : 0;
         REQUIRE((ended == -SIGKILL || ended == 0)); // a damaged run would be refused
         CHECK(lastStep(killed) >= before);
         if (lastStep(killed) >= 0) CHECK_NOTHROW(openModelSource(checkpoints(killed).back().string()));
     }
-    if (lastStep(killed) < 0)
-        REQUIRE(runTraining(with({"--out", killed.string()}), -1) == 0);
-    else
-        REQUIRE(runTraining({"--resume", "--out", killed.string()}, -1) == 0);
+    REQUIRE(runTraining(lastStep(killed) < 0 ? arguments(killed) : resumed(), -1) == 0);
     CHECK(lastStep(killed) == 120);
     REQUIRE_FALSE(bytesOf(alone / "model.safetensors").empty());
     CHECK(bytesOf(killed / "model.safetensors") == bytesOf(alone / "model.safetensors"));

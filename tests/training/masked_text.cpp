@@ -114,6 +114,21 @@ TEST_CASE("masked text: what is trained opens as BERT, and fills in what trainin
     for (const TaskAnswer& answer : answers)
         for (size_t i = 0; i < answer.given.size(); ++i, ++all) right += answer.given[i] == answer.example.answer[i];
     CHECK(static_cast<double>(right) / all == Approx(evaluation.metric));
+
+    // The model that was written says the same of each text by itself.
+    LanguageModel model(openModelSource(folder.path().string()), {.device = {.softwareThreads = 0}});
+    for (size_t i = 0; i < 8; ++i) {
+        const Batch row = trainer.objective().questions(Split::Validation, i, 1);
+        const std::vector<float> logits = model.capture(answers[i].example.prompt, "logits").front().values; // [T,V]
+        std::vector<int32_t> expected;
+        for (size_t place = 0; place < answers[i].example.prompt.size(); ++place) {
+            if (row["targets"][place] == Batch::kIgnored) continue;
+            const auto width = static_cast<std::ptrdiff_t>(model.info().vocabulary);
+            const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(place) * width;
+            expected.push_back(static_cast<int32_t>(std::max_element(begin, begin + width) - begin));
+        }
+        CHECK(answers[i].given == expected);
+    }
 }
 
 TEST_CASE("masked text: encoders of composed parts learn, and padding changes no token", "[training][gpu]") {

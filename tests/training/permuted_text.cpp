@@ -2,11 +2,13 @@
 #include "engine/system/temporary_folder.h"
 #include "engine/training/answers.h"
 #include "engine/training/trainer.h"
+#include "tests/training/short_runs.h"
 #include "tests/training/tasks_test.h"
 
 #include <numeric>
 
 using namespace attn;
+using attn::test::outputOf;
 using attn::test::refuses;
 
 namespace {
@@ -24,24 +26,9 @@ Recipe permutedRecipe() {
 }
 
 /// The logits of the second stream for one row: [24, vocabulary].
-std::vector<float> logitsOf(const SequenceObjective& objective, Trainer& trainer, const Batch& batch) {
-    const Objective::Forward forward = objective.forward(1, 0);
-    TensorStore store(trainer.device());
-    const auto plan = compile(forward.graph, {{"logits", forward.losses.front().prediction}});
-    std::vector<std::pair<std::string, Shape>> room;
-    for (const Trainer::Named& each : trainer.parameters()) room.emplace_back(each.name, each.shape);
-    for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))
-        room.emplace_back(constant->name, constant->shape);
-    store.reserve(room);
-    for (const Trainer::Named& each : trainer.parameters()) store.writeDense(each.name, trainer.read(each.name));
-    for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))
-        store.writeDense(constant->name, constant->values());
-    GpuExecutor executor(trainer.device(), store, plan);
-    objective.fill(executor, batch);
-    for (const Site& site : objective.structure().sites) std::ranges::fill(executor.input(site.inSite("gates")), 1.0f);
-    executor.run({});
-    const auto result = executor.result("logits");
-    return {result.begin(), result.end()};
+std::vector<float> logitsOf(Trainer& trainer, const Batch& batch) {
+    const Objective::Forward forward = trainer.objective().forward(1, 0);
+    return outputOf(trainer, forward, forward.losses.front().prediction, batch);
 }
 
 } // namespace
@@ -84,14 +71,13 @@ TEST_CASE("permuted text: a prediction depends on the tokens before it in the or
           "[training][gpu]") {
     Trainer trainer(permutedRecipe(), {.softwareThreads = 0});
     for (int i = 0; i < 3; ++i) trainer.step();
-    const SequenceObjective& objective = *sequencesOf(trainer);
-    const Batch batch = objective.batch(Split::Validation, 0, 1);
-    const std::vector<float> before = logitsOf(objective, trainer, batch);
+    const Batch batch = trainer.objective().batch(Split::Validation, 0, 1);
+    const std::vector<float> before = logitsOf(trainer, batch);
     const size_t stride = before.size() / 24;
     const auto place = static_cast<size_t>(std::ranges::find(batch["ranks"], 12) - batch["ranks"].begin());
     Batch other = batch;
     other["inputs"][place] = other["inputs"][place] == 20 ? 21 : 20;
-    const std::vector<float> after = logitsOf(objective, trainer, other);
+    const std::vector<float> after = logitsOf(trainer, other);
     for (size_t row = 0; row < 24; ++row) {
         const bool isEqual = std::equal(before.begin() + static_cast<std::ptrdiff_t>(row * stride),
                                         before.begin() + static_cast<std::ptrdiff_t>((row + 1) * stride),

@@ -16,4 +16,27 @@ inline std::vector<double> losses(Trainer& trainer, int steps) {
     return result;
 }
 
+/// What a graph of the trainer's objective says of a batch, with the trainer's parameters and open gates, in a store of
+/// its own. @return padded
+inline std::vector<float> outputOf(Trainer& trainer, const Objective::Forward& forward, Tensor output,
+                                   const Batch& batch) {
+    TensorStore store(trainer.device());
+    const auto plan = compile(forward.graph, {{"output", output}});
+    std::vector<std::pair<std::string, Shape>> room;
+    for (const Trainer::Named& each : trainer.parameters()) room.emplace_back(each.name, each.shape);
+    for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))
+        room.emplace_back(constant->name, constant->shape);
+    store.reserve(room);
+    for (const Trainer::Named& each : trainer.parameters()) store.writeDense(each.name, trainer.read(each.name));
+    for (const FlowConstant* constant : usedConstants(*plan, forward.partTensors))
+        store.writeDense(constant->name, constant->values());
+    GpuExecutor executor(trainer.device(), store, plan);
+    trainer.objective().fill(executor, batch);
+    for (const Site& site : trainer.objective().structure().sites)
+        std::ranges::fill(executor.input(site.inSite("gates")), 1.0f);
+    executor.run({});
+    const auto result = executor.result("output");
+    return {result.begin(), result.end()};
+}
+
 } // namespace attn::test

@@ -401,6 +401,10 @@ TEST_CASE("training from a model: the share of a text that its tokens cannot wri
     test::writeFile(folder.path() / "pairs.tsv", "a\tb\tCC-BY\nc\td\ne\tf\tCC-BY\tx\n");
     CHECK(dataWarning(pairs) ==
           "2 of 3 lines have more than 2 fields with tabs between them: training does not read the others.");
+    test::writeFile(folder.path() / "lacking.tsv", "a\tb\n\nc\t \n\td\n");
+    pairs.settings.data.text = folder.path() / "lacking.tsv";
+    CHECK(dataWarning(pairs) ==
+          "2 of 4 lines have an empty field, the first of them line 3: training leaves them out.");
     Recipe tasks = suggestedRecipe(taskNamed("text-to-text"), "");
     tasks.settings.data.text = folder.path() / "pairs.tsv";
     CHECK(dataWarning(tasks) ==
@@ -422,6 +426,12 @@ TEST_CASE("training from a model: the share of a text that its tokens cannot wri
     CHECK(dataWarning(pictures) ==
           "1 of 2 files are animations: training reads the first picture of each. 1 of 2 files "
           "may have transparent pixels: training reads the colours that they store.");
+    pictures.settings.data.pictures = folder.path() / "cifar";
+    fs::create_directories(folder.path() / "cifar" / "cifar-10-batches-bin");
+    for (const char* each : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_4.bin", "test_batch.bin"})
+        test::writeFile(folder.path() / "cifar" / "cifar-10-batches-bin" / each, "x");
+    CHECK(dataWarning(pictures) ==
+          "Of the 5 batches of CIFAR-10, training does without data_batch_3.bin, data_batch_5.bin.");
     CHECK(unknownShare("a b", Tokenizer::characters({"a", "?"}, "?")) == 0.5);
 }
 

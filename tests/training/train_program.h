@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +12,7 @@
 #include <functional>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -24,9 +27,28 @@ inline std::string bytesOf(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// A run of a small model that learns to sort.
+struct SmallRun {
+    std::filesystem::path out;
+    int64_t steps = 1'000'000; ///< as good as without an end
+    int64_t checkpointEvery = 1'000'000, evaluateEvery = 1'000'000;
+    std::vector<std::string> more{}; ///< further arguments
+
+    std::vector<std::string> arguments() const {
+        std::istringstream words(fmt::format("--task sort --layers 1 --heads 2 --width 16 --batch 8 --steps {} "
+                                             "--checkpoint-every {} --evaluate-every {}",
+                                             steps, checkpointEvery, evaluateEvery));
+        std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+        all.insert(all.end(), {"--out", out.string()});
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    }
+};
+
 /// attention-cli train in a process of its own.
 class TrainProgram {
 public:
+    explicit TrainProgram(const SmallRun& run) : TrainProgram(run.arguments()) {}
     explicit TrainProgram(std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), {ATTN_CLI_PROGRAM, "train"});
         int ends[2] = {-1, -1};

@@ -65,10 +65,13 @@ RunListModel::Listing RunListModel::list(const QString& folder, const std::atomi
         std::error_code error;
         if (!std::filesystem::exists(path / "recipe.json", error) && !error) continue; // not a training run
         try {
+            Recipe recipe = readRecipe(path / "recipe.json");
+            RecordedMetrics metrics = readMetrics(path);
+            if (metrics.damage) listing.problems << shownText(metrics.damage->sentence());
             listing.runs.push_back({.folder = each,
                                     .name = name,
-                                    .recipe = readRecipe(path / "recipe.json"),
-                                    .points = readMetrics(path),
+                                    .recipe = std::move(recipe),
+                                    .points = std::move(metrics.points),
                                     .isShown = false});
         } catch (const std::exception& problem) { // damaged, forbidden or from a newer program: leave it as it is
             listing.problems << shownText(problem.what());
@@ -135,6 +138,17 @@ void RunListModel::append(const QString& folder, const std::vector<MetricPoint>&
     run.points.insert(run.points.end(), points.begin(), points.end());
     emit dataChanged(index(row, StepColumn), index(row, MetricColumn));
     if (run.isShown) emit curvesChanged();
+}
+
+void RunListModel::addRecorded(const std::filesystem::path& folder) {
+    const Recipe recipe = readRecipe(folder / "recipe.json");
+    const RecordedMetrics metrics = readMetrics(folder);
+    const QString run = QString::fromStdString(folder.string());
+    add(run, recipe);
+    append(run, metrics.points);
+    if (!metrics.damage) return;
+    problems_ << shownText(metrics.damage->sentence());
+    emit problemsChanged();
 }
 
 QString RunListModel::putAside(int row) {

@@ -8,6 +8,7 @@
 #include <QStringList>
 
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <vector>
 
@@ -36,7 +37,7 @@ public:
     const std::vector<Run>& runs() const { return runs_; }
     /// Whether the folders are still being read.
     bool isListing() const { return listing_.isRunning(); }
-    /// One sentence for each folder that could not be read.
+    /// One sentence for each folder that could not be read, and for each whose metrics are damaged.
     const QStringList& problems() const { return problems_; }
     /// @return -1 if it is not listed
     int rowOf(const QString& folder) const;
@@ -45,6 +46,8 @@ public:
     /// Adds a run that is about to start to the list, and shows its curves.
     int add(const QString& folder, const Recipe& recipe);
     void append(const QString& folder, const std::vector<MetricPoint>& points);
+    /// Adds a run in any folder, as it was recorded. @throws Error naming the file that cannot be read
+    void addRecorded(const std::filesystem::path& folder);
 
     /// Moves a run's folder aside. @return its new path, empty if it could not be moved
     QString putAside(int row);
@@ -71,6 +74,7 @@ public:
 signals:
     /// All folders have been read.
     void listed();
+    void problemsChanged();
     /// The set of shown runs or their points have changed.
     void curvesChanged();
     void activeChanged(const QString& folder);

@@ -11,7 +11,7 @@
 #include "app/lab/widgets/side_by_side.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/follow_theme.h"
-#include "engine/core/error.h"
+#include "engine/core/attempt.h"
 #include "engine/system/assets.h"
 #include "engine/system/folder.h"
 #include "engine/training/checkpoint.h"
@@ -55,7 +55,8 @@ std::string_view drawnMetric(const std::vector<const RunListModel::Run*>& shown,
 }
 
 /// The runs that come with a built-in model: its own, and those of its recipe with one change each.
-std::vector<RunListModel::Run> recordedRuns(const QString& path) {
+/// @param problems receives a sentence for each that cannot be read whole
+std::vector<RunListModel::Run> recordedRuns(const QString& path, QStringList& problems) {
     const QString prefix = QStringLiteral("builtin:");
     if (!path.startsWith(prefix)) return {};
     namespace fs = std::filesystem;
@@ -67,15 +68,17 @@ std::vector<RunListModel::Run> recordedRuns(const QString& path) {
     std::vector<RunListModel::Run> runs;
     for (const fs::path& each : folders) {
         if (!fs::exists(each / kMetricsFile, ignored)) continue;
-        try {
+        const auto failure = attempt(each.string(), [&] { // the model itself may be whole
+            RecordedMetrics metrics = readMetrics(each);
             runs.push_back({.folder = QString::fromStdString(each.string()),
                             .name = shownText(each.filename().string()),
                             .recipe = readRecipe(each / "recipe.json"),
-                            .points = readMetrics(each),
+                            .points = std::move(metrics.points),
                             .isShown = true,
                             .series = runs.size()});
-        } catch (const Error&) { // a damaged file of the program; the model itself may be whole
-        }
+            if (metrics.damage) problems << shownText(metrics.damage->sentence());
+        });
+        if (failure) problems << shownText(failure->sentence());
     }
     return runs;
 }
@@ -173,7 +176,8 @@ void CurvesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const QString path = QString::fromStdString(snapshot->path());
     if (std::exchange(modelPath_, path) == path) return;
     const bool hadRecorded = !recorded_.empty();
-    recorded_ = recordedRuns(path);
+    problems_.clear();
+    recorded_ = recordedRuns(path, problems_);
     if (!hadRecorded && recorded_.empty()) return;
     bundled_->setVisible(!recorded_.empty());
     refresh();
@@ -312,6 +316,7 @@ void CurvesPanel::refresh() {
     if (shownStep)
         sentences << tr("The views show step %1 of %2.").arg(shownStep->step).arg(QFileInfo(shownStep->run).fileName());
     if (quantity_->currentData() == "metric") sentences << leftOut();
+    if (bundled_->isChecked()) sentences << problems_;
     shownStep_->setText(sentences.join(' ').trimmed());
     shownStep_->setVisible(!shownStep_->text().isEmpty());
     loss_->setFigure(figureOf("loss", logarithmic_->isChecked()));

@@ -49,6 +49,7 @@ private:
     QCheckBox *logarithmic_, *bundled_;
     QString modelPath_;                       ///< of the open model
     std::vector<RunListModel::Run> recorded_; ///< that come with it
+    QStringList problems_;                    ///< of those
     PlotView *loss_, *other_;
     QTimer refresh_;
 };

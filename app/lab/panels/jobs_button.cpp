@@ -8,8 +8,6 @@
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/workbench.h"
 #include "engine/core/attempt.h"
-#include "engine/training/checkpoint.h"
-#include "engine/training/metrics.h"
 
 #include <QAction>
 #include <QEvent>
@@ -242,7 +240,8 @@ void JobsButton::showRows() {
         rows.push_back(std::move(row));
     }
     view_->setRows(rows);
-    view_->setRemark(!problem_.isEmpty() ? problem_ : isRunning ? QString() : tr("Nothing is running."));
+    const QString& problem = problem_.isEmpty() ? listProblem_ : problem_;
+    view_->setRemark(!problem.isEmpty() ? problem : isRunning ? QString() : tr("Nothing is running."));
 }
 
 void JobsButton::listFolder() {
@@ -258,7 +257,9 @@ void JobsButton::listFolder() {
             return jobs;
         },
         [this](std::variant<Jobs, Failure> found) {
-            if (auto* jobs = std::get_if<Jobs>(&found)) onDisk_ = std::move(*jobs);
+            const auto* failure = std::get_if<Failure>(&found);
+            listProblem_ = failure ? shownText(failure->sentence()) : QString();
+            if (!failure) onDisk_ = std::get<Jobs>(std::move(found));
             if (!isOpen()) return;
             showRows();
             place();
@@ -299,10 +300,7 @@ bool JobsButton::listRun(const std::filesystem::path& folder) {
     RunListModel& runs = bench_.runs();
     const QString run = QString::fromStdString(folder.string());
     if (runs.rowOf(run) >= 0) return true;
-    const auto failure = attempt(folder.string(), [&] {
-        runs.add(run, readRecipe(folder / "recipe.json"));
-        runs.append(run, readMetrics(folder));
-    });
+    const auto failure = attempt(folder.string(), [&] { runs.addRecorded(folder); });
     if (!failure) return true;
     problem_ = shownText(failure->sentence());
     showRows();

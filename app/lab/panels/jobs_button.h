@@ -61,6 +61,7 @@ private:
     std::vector<FolderJob> onDisk_; ///< not finished, and not of this program
     QString text_;                  ///< of the button
     QString problem_;               ///< why the last request failed; empty: it did not
+    QString listProblem_;           ///< why the jobs on the disk cannot be listed; empty: they are
     QTimer textPause_;              ///< work of a moment is not named
     QTimer reading_;                ///< while the list is on screen
     BackgroundTask listing_;

@@ -77,7 +77,8 @@ RunsPanel::RunsPanel(Workbench& bench, QWidget* parent)
         connect(&runs, signal, this, &RunsPanel::updateButtons);
     for (const auto signal : {&RunListModel::activeChanged, &RunListModel::writtenChanged})
         connect(&runs, signal, this, &RunsPanel::updateButtons);
-    connect(&runs, &RunListModel::listed, this, &RunsPanel::updateButtons);
+    for (const auto signal : {&RunListModel::listed, &RunListModel::problemsChanged})
+        connect(&runs, signal, this, &RunsPanel::updateButtons);
     connect(start_, &StartComparison::comparisonRequested, this, &RunsPanel::compareWithStart);
     connect(&bench_.training(), &TrainingBridge::changed, this, &RunsPanel::showStart);
     updateButtons();
@@ -161,10 +162,10 @@ void RunsPanel::updateButtons() {
     if (isListing) hints << tr("The training runs are being read.");
     if (!isListing && !runs.empty()) hints << tr("Tick runs to compare their curves. Double-click a run to open it.");
     if (const QStringList& problems = bench_.runs().problems(); !problems.isEmpty()) {
-        hints << (problems.size() == 1 ? tr("A training run could not be read: %1").arg(problems.front())
-                                       : tr("%1 training runs could not be read. The first: %2")
-                                             .arg(problems.size())
-                                             .arg(problems.front()));
+        hints
+            << (problems.size() == 1
+                    ? tr("A training run has a problem: %1").arg(problems.front())
+                    : tr("%1 training runs have a problem. The first: %2").arg(problems.size()).arg(problems.front()));
         hint_->setToolTip(problems.join('\n'));
     }
     hint_->setText(hints.join('\n'));
