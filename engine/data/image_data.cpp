@@ -285,8 +285,8 @@ std::string picturesWarning(const fs::path& folder) {
     for (int batch = 1; batch <= kCifarBatches && !cifar.empty(); ++batch)
         if (fileOf(cifar, {cifarBatch(batch)}).empty()) missing.push_back(cifarBatch(batch));
     if (!missing.empty())
-        text += fmt::format("{}Of the {} batches of CIFAR-10, training does without {}.", text.empty() ? "" : " ",
-                            kCifarBatches, fmt::join(missing, ", "));
+        text += fmt::format("{}Of the {} batches of CIFAR-10, these are missing, and training does without them: {}.",
+                            text.empty() ? "" : " ", kCifarBatches, fmt::join(missing, ", "));
     return text;
 }
 

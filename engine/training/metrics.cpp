@@ -88,7 +88,7 @@ RecordedMetrics readMetrics(const fs::path& run) {
                                 : fmt::format("{} of {} lines are damaged and left out, the first of them line {}",
                                               damaged.size(), lines, damaged.front()),
                     .where = path.string(),
-                    .hint = "curves and exports lack these steps; the model does not depend on them"};
+                    .hint = "curves and exports are incomplete; the model is not affected"};
     return recorded;
 }
 

@@ -94,8 +94,9 @@ void TrainingRun::orLose(const std::function<void()>& work) {
             hint += fmt::format("; the run goes back to step {}, its newest checkpoint whose weights are numbers",
                                 *checkpointStep(all.back()));
         if (all.size() > 1)
-            hint += fmt::format("; if its loss is lost again, start another run from an older one, such as step {}",
-                                *checkpointStep(all[all.size() - 2]));
+            hint +=
+                fmt::format("; if the loss is no number again, start another run from an older one, such as step {}",
+                            *checkpointStep(all[all.size() - 2]));
         throw Error({.what = error.message(), .where = error.where(), .hint = std::move(hint)});
     }
 }

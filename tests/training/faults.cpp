@@ -278,10 +278,11 @@ TEST_CASE("training: of weights that are numbers but spoilt, the message names t
     for (int again = 0; again < 2; ++again) {
         run.trainer().setLearningRate(1e30);
         advance(run, 1);
-        CHECK_THAT(failedStep(run), CONTAINS("the loss of step 10 is not a number") &&
-                                        CONTAINS("the run goes back to step 8, its newest checkpoint whose weights are "
-                                                 "numbers; if its loss is lost again, start another run from an older "
-                                                 "one, such as step 4"));
+        CHECK_THAT(failedStep(run),
+                   CONTAINS("the loss of step 10 is not a number") &&
+                       CONTAINS("the run goes back to step 8, its newest checkpoint whose weights are "
+                                "numbers; if the loss is no number again, start another run from an older "
+                                "one, such as step 4"));
         const FolderJob job = jobAt(folder / "run").value(); // what other programs show of it
         CHECK(job.record.status.state == JobState::Failed);
         CHECK_THAT(job.record.status.failure->sentence(), CONTAINS("step 10") && CONTAINS("step 8"));

@@ -431,7 +431,8 @@ TEST_CASE("training from a model: the share of a text that its tokens cannot wri
     for (const char* each : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_4.bin", "test_batch.bin"})
         test::writeFile(folder.path() / "cifar" / "cifar-10-batches-bin" / each, "x");
     CHECK(dataWarning(pictures) ==
-          "Of the 5 batches of CIFAR-10, training does without data_batch_3.bin, data_batch_5.bin.");
+          "Of the 5 batches of CIFAR-10, these are missing, and training does without them: data_batch_3.bin, "
+          "data_batch_5.bin.");
     CHECK(unknownShare("a b", Tokenizer::characters({"a", "?"}, "?")) == 0.5);
 }
 
