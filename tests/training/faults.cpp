@@ -141,7 +141,7 @@ TEST_CASE("training: a run that continues says which lines of its metrics are da
     lines[2] = lines[2].substr(0, lines[2].size() / 2);
     write("");
     CHECK_THAT(readMetrics(folder / "run").damage.value().sentence(),
-               CONTAINS("run/metrics.jsonl: line 3 of 8 is damaged and left out; curves and exports lack"));
+               CONTAINS("run/metrics.jsonl: line 3 of 8 is damaged and left out; curves and exports are incomplete"));
     lines[6][0] = '#';
     lines.insert(lines.begin(), ""); // which holds nothing that could be lost
     write("");
