@@ -56,13 +56,13 @@ TEST_CASE("models: what is in force stands beside what the configuration asks fo
                   "Windows           layers 0, 2: all earlier tokens; layer 1: the last 4 tokens  (attention_layers",
                   "Fields left out   not used  (logit_scale 0.5)", "Files left out    not used  (adapter_config.json)",
                   "Tensors left out  none"});
-    const nlohmann::json json = nlohmann::json::parse(runProgram(model + " --json", " 2>/dev/null").text);
-    CHECK(json.at("unusedFields") == nlohmann::json{{"logit_scale", "0.5"}});
-    CHECK(json.at("unusedTensors").empty());
-    CHECK(json.at("unusedFiles") == nlohmann::json{"adapter_config.json"});
-    CHECK(json.at("warnings").size() == 2);
+    const nlohmann::json said = nlohmann::json::parse(runProgram(model + " --json", " 2>/dev/null").text);
+    CHECK(said.at("unusedFields") == nlohmann::json{{"logit_scale", "0.5"}});
+    CHECK(said.at("unusedTensors").empty());
+    CHECK(said.at("unusedFiles") == nlohmann::json{"adapter_config.json"});
+    CHECK(said.at("warnings").size() == 2);
     bool hasWindows = false;
-    for (const nlohmann::json& setting : json.at("settings"))
+    for (const nlohmann::json& setting : said.at("settings"))
         if (setting.at("name") == "Windows") {
             hasWindows = true;
             CHECK(setting.at("inForce") == "layers 0, 2: all earlier tokens; layer 1: the last 4 tokens");
