@@ -82,7 +82,7 @@ std::string withShortQuotes(std::string_view message) {
 
 std::string groupDigits(size_t number) {
     std::string digits = std::to_string(number);
-    for (size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
+    for (size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, 1, ',');
     return digits;
 }
 

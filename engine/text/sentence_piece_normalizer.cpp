@@ -10,7 +10,7 @@ namespace attn {
 AlignedText SentencePieceNormalizer::apply(const AlignedText& text, TextBudget& budget) const {
     const std::string& bytes = text.text();
     const std::string_view space = marksSpaces ? "\u2581" : " ";
-    const bool addsPrefix = this->addsPrefix && !(prefixesOnlyFirst && text.origin(0, 1).begin > 0);
+    const bool prefixesThis = addsPrefix && !(prefixesOnlyFirst && text.origin(0, 1).begin > 0);
     AlignedText result;
     bool dropsSpaces = removesSpaces; // true at the beginning and after a space
     bool isBegun = false;
@@ -30,7 +30,7 @@ AlignedText SentencePieceNormalizer::apply(const AlignedText& text, TextBudget& 
         const ByteRange from = text.origin(begin, at);
         // A single space at the very beginning is skipped. Longer text begins the result.
         if (!isBegun && removesSpaces && part == " ") continue;
-        if (!isBegun && addsPrefix) result.append(space, {from.begin, from.begin});
+        if (!isBegun && prefixesThis) result.append(space, {from.begin, from.begin});
         isBegun = true;
         while (dropsSpaces && part.starts_with(' ')) part.remove_prefix(1);
         if (part.empty()) continue;

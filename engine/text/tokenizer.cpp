@@ -128,8 +128,8 @@ void Tokenizer::Parts::noteMissing(std::string_view text, const AlignedText& wor
     const auto isInside = [&](size_t at) { // a character
         return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
     };
-    const auto note = [&](size_t begin, size_t end) {
-        ByteRange origin = begin < end ? word.origin(begin, end) : ByteRange{};
+    const auto note = [&](size_t first, size_t last) {
+        ByteRange origin = first < last ? word.origin(first, last) : ByteRange{};
         if (origin.begin == origin.end) return; // a prefix that the tokenizer adds
         while (isInside(origin.begin)) --origin.begin;
         while (isInside(origin.end)) ++origin.end;

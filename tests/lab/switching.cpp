@@ -35,7 +35,7 @@ void setEverything(LabWindow& lab, int choice) {
         dock->raise();
         QCoreApplication::processEvents();
         const auto controls = dock->findChildren<QWidget*>();
-        for (const QPointer<QWidget> control : std::vector<QPointer<QWidget>>(controls.begin(), controls.end())) {
+        for (const QPointer<QWidget>& control : std::vector<QPointer<QWidget>>(controls.begin(), controls.end())) {
             if (!control || !control->isEnabled() || !control->isVisible()) continue;
             if (auto* box = qobject_cast<QComboBox*>(control); box && box->count() > 0) {
                 box->setCurrentIndex((choice + 1) % box->count());

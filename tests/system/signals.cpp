@@ -3,17 +3,18 @@
 #include "tests/support/catch.h"
 
 #include <csignal>
+#include <cstdint>
 #include <thread>
 
 using namespace attn;
 
 namespace {
 
-const volatile char* handlerStack = nullptr;
+std::uintptr_t handlerStack = 0; // an address on it
 
 void remember(int) {
     volatile char here = 0;
-    handlerStack = &here;
+    handlerStack = reinterpret_cast<std::uintptr_t>(&here);
 }
 
 } // namespace
@@ -26,7 +27,7 @@ TEST_CASE("signals: handlers run on a stack of their own, and other threads leav
     stack_t stack{};
     REQUIRE(sigaltstack(nullptr, &stack) == 0);
     REQUIRE(raise(SIGHUP) == 0);
-    const auto* begin = static_cast<const char*>(stack.ss_sp);
+    const auto begin = reinterpret_cast<std::uintptr_t>(stack.ss_sp);
     CHECK(handlerStack >= begin);
     CHECK(handlerStack < begin + stack.ss_size);
 
