@@ -13,9 +13,11 @@ void PatchEffects::compare(const LogitTarget& asked, std::span<const float> ownL
     other = static_cast<float>(logitOf(target, otherLogits));
 }
 
+bool PatchEffects::hasGap() const { return std::abs(static_cast<double>(other) - static_cast<double>(own)) > 1e-9; }
+
 float PatchEffects::shareOf(double logit) const {
-    const double from = static_cast<double>(own), way = static_cast<double>(other) - from;
-    return std::abs(way) > 1e-9 ? static_cast<float>((logit - from) / way) : 0.0f;
+    const auto from = static_cast<double>(own);
+    return static_cast<float>((logit - from) / (static_cast<double>(other) - from));
 }
 
 } // namespace attn

@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -90,24 +91,33 @@ HookChanges patched(const ModelStructure& structure, HookChanges hookChanges, co
     return hookChanges;
 }
 
-/// The input that values are copied from.
-Input otherInput(RunningModel& model, const AnalysisContext& context, const std::string& text) {
-    if (!context.input.isText()) {
-        if (context.other) return *context.other;
-        throw Error(
-            {.what = "there is no other picture to patch values from", .where = {}, .hint = "choose another picture"});
-    }
+/// A text of as many tokens as the current one.
+Input otherText(RunningModel& model, const Input& current, const std::string& text) {
     const LanguageModel& reader = languageModel(model);
-    TextInput other = context.input.text();
+    TextInput other = current.text();
     const bool readsSource = model.info().readsSource; // the other text is a source; the target stays
     std::vector<int>& replaced = readsSource ? other.source : other.tokens;
     const size_t count = replaced.size();
     replaced = readsSource ? sourceTokensOf(reader, text) : tokensOf(reader, text);
-    if (replaced.size() == count) return other;
-    throw Error({.what = fmt::format("both texts need the same number of tokens: {} {}, other {}",
-                                     readsSource ? "source" : "prompt", count, replaced.size()),
+    if (replaced.size() == count) return {std::move(other), current.patches()};
+    throw Error({.what = fmt::format("both texts need the same number of tokens: the {} has {}, the other one {}",
+                                     readsSource ? "source" : "prompt with its continuation", count, replaced.size()),
                  .where = {},
                  .hint = "change a word"});
+}
+
+/// The input that values are copied from. @throws Error also if it is the current input
+Input otherInput(RunningModel& model, const AnalysisContext& context, const std::string& text) {
+    const bool isText = context.input.isText();
+    if (!isText && !context.other)
+        throw Error(
+            {.what = "there is no other picture to patch values from", .where = {}, .hint = "choose another picture"});
+    Input other = isText ? otherText(model, context.input, text) : *context.other;
+    if (other == context.input)
+        throw Error({.what = fmt::format("both {} are the same: no value differs", isText ? "texts" : "pictures"),
+                     .where = {},
+                     .hint = isText ? "change a word" : "choose another picture"});
+    return other;
 }
 
 } // namespace
@@ -196,6 +206,10 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& model, con
     const auto values = model.capture(other, fmt::format("{}", fmt::join(names, ","))); // in the order of the blocks
     const std::vector<float> otherLogits = answerTo(model, other), ownLogits = answerTo(model, context.input);
     result->compare(target, ownLogits, otherLogits);
+    if (!result->hasGap())
+        throw Error({.what = fmt::format("both runs give the same logit, {}: there is no gap to close", result->own),
+                     .where = {},
+                     .hint = "choose another input, or the logit of another token"});
 
     const HookChanges ready = declared(model, before, values);
     for (size_t block = 0; block < values.size(); ++block) {

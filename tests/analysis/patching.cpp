@@ -187,3 +187,27 @@ TEST_CASE("patch sweep: a query's row of the pattern is taken for all heads at o
     for (int layer = 0; layer < model->info().layers; ++layer)
         CHECK(std::abs(found->effects[static_cast<size_t>(layer) * size]) < 1e-3);
 }
+
+TEST_CASE("patch sweep: runs between which there is no gap are refused", "[analysis][gpu]") {
+    const auto opening = opened("builtin:english");
+    LanguageModel& model = *opening;
+    const std::string text = "Lily had a dog. She";
+    const Input input = tokensOf(model, text);
+    PatchSweepAnalysis analysis;
+    analysis.text = text;
+    CHECK_THROWS_WITH(analysis.run(model, {.input = input}), Catch::Matchers::Contains("both texts are the same"));
+    analysis.text = "Lily had a dog. She went";
+    CHECK_THROWS_WITH(analysis.run(model, {.input = input}),
+                      Catch::Matchers::Contains("the prompt with its continuation has"));
+    analysis.text = "Lily had a cat. She";
+    CHECK_NOTHROW(analysis.run(model, {.input = input}));
+}
+
+TEST_CASE("patch effects: two logits have a gap unless they are the same number", "[analysis]") {
+    PatchEffects effects;
+    effects.own = effects.other = 2;
+    CHECK_FALSE(effects.hasGap());
+    effects.other = 3;
+    CHECK(effects.hasGap());
+    CHECK(effects.shareOf(2.5) == Approx(0.5));
+}
