@@ -44,7 +44,7 @@ void writeChecksums(const fs::path& folder, std::span<const std::string_view> na
 
 bool hasChecksums(const fs::path& folder) {
     std::error_code error;
-    return fs::exists(folder / kFile, error);
+    return fs::symlink_status(folder / kFile, error).type() != fs::file_type::not_found; // a link may lead nowhere
 }
 
 void removeChecksums(const fs::path& folder) {
@@ -60,17 +60,25 @@ void verifyChecksums(const fs::path& folder, std::span<const std::string_view> n
     if (!hasChecksums(folder)) return;
     std::error_code error;
     std::istringstream lines(readTextFile(folder / kFile, kMostListBytes));
-    size_t number = 0;
+    size_t number = 0, named = 0;
     for (std::string line; std::getline(lines, line);) {
         ++number;
+        if (line.empty()) continue;
+        ++named;
         std::istringstream words(line);
         std::string name, expected;
-        if (!line.empty() && !(words >> name >> expected))
+        if (!(words >> name >> expected))
             throw Error({.what = fmt::format("line {} is damaged", number),
                          .where = (folder / kFile).string(),
                          .hint = "use another checkpoint or a copy; delete the file if you know that the others are "
                                  "whole"});
-        if (std::ranges::find(names, name) == names.end() || !fs::exists(folder / name, error)) continue;
+        if (std::ranges::find(names, name) == names.end()) continue;
+        if (!fs::exists(folder / name, error))
+            throw Error({.what = fmt::format("is missing, but {} names it", kFile),
+                         .where = (folder / name).string(),
+                         .hint = fmt::format("use another checkpoint or a copy; delete {} if you removed the file "
+                                             "yourself",
+                                             kFile)});
         if (const std::string found = checksumOf(folder / name); found != expected)
             throw Error({.what = fmt::format("is damaged: its checksum is {} instead of {:.8}", found, expected),
                          .where = (folder / name).string(),
@@ -78,6 +86,10 @@ void verifyChecksums(const fs::path& folder, std::span<const std::string_view> n
                                              "yourself",
                                              kFile)});
     }
+    if (named == 0)
+        throw Error({.what = "names no file",
+                     .where = (folder / kFile).string(),
+                     .hint = "use another checkpoint or a copy; delete the file if you know that the others are whole"});
 }
 
 } // namespace attn

@@ -19,15 +19,15 @@ inline constexpr std::array<std::string_view, 4> kModelFiles{"config.json", "mod
 /// Writes checksums.sfv for those of the named files that exist. @throws Error if a file cannot be read or written
 void writeChecksums(const std::filesystem::path& folder, std::span<const std::string_view> names);
 
-/// Whether a folder has checksums.sfv.
+/// Whether a folder has checksums.sfv, readable or not.
 bool hasChecksums(const std::filesystem::path& folder);
 
 /// Removes checksums.sfv, before files that it names are written again. @throws Error if that fails
 void removeChecksums(const std::filesystem::path& folder);
 
-/// Compares those of the named files that exist and that checksums.sfv names with their checksums. Does nothing if
-/// there is no checksums.sfv.
-/// @throws Error naming the file that is damaged and the remedy
+/// Compares those of the named files that checksums.sfv names with their checksums. Does nothing if there is no
+/// checksums.sfv.
+/// @throws Error naming the file that is damaged or missing and the remedy; also if checksums.sfv names no file
 void verifyChecksums(const std::filesystem::path& folder, std::span<const std::string_view> names);
 
 } // namespace attn

@@ -188,13 +188,13 @@ int64_t stepsDoneIn(const nlohmann::json& state, const std::string& file) {
 }
 
 void resume(Trainer& trainer, const fs::path& checkpoint) {
-    verifyChecksums(checkpoint, kStateFiles);
-    const int64_t steps = stepsDoneIn(readJsonFile(checkpoint / kStateFile), (checkpoint / kStateFile).string());
     std::error_code error;
     if (!fs::exists(checkpoint / kOptimiserFile, error))
         throw Error({.what = "no longer has optimiser state",
                      .where = checkpoint.string(),
                      .hint = "resume from the last checkpoint of the run"});
+    verifyChecksums(checkpoint, kStateFiles);
+    const int64_t steps = stepsDoneIn(readJsonFile(checkpoint / kStateFile), (checkpoint / kStateFile).string());
     const SafetensorsFile file(checkpoint / kOptimiserFile);
     for (const auto& [name, tensor] : file.tensors())
         if (std::ranges::find(trainer.states(), name, &Trainer::Named::name) == trainer.states().end())

@@ -21,8 +21,8 @@ TEST_CASE("checksums: one flipped bit in any listed file is found and named", "[
         writeFile(folder / "model.safetensors", bytes);
         CHECK_THAT(verified(), CONTAINS("model.safetensors: is damaged: its checksum is"));
     }
-    fs::remove(folder / "model.safetensors"); // whoever needs it says so
-    CHECK(verified() == "accepted");
+    fs::remove(folder / "model.safetensors");
+    CHECK_THAT(verified(), CONTAINS("model.safetensors: is missing, but checksums.sfv names it; use another"));
     writeFile(folder / "config.json", "{} ");
     CHECK_THAT(verified(), CONTAINS("config.json: is damaged"));
     removeChecksums(folder.path());
@@ -37,8 +37,19 @@ TEST_CASE("checksums: a file of checksums that nobody could have written is harm
         writeFile(folder / "checksums.sfv", text);
         return sentenceOf([&] { verifyChecksums(folder.path(), kModelFiles); });
     };
-    CHECK(with("") == "accepted");
-    CHECK(with("../../etc/passwd 00000000\n/dev/zero 00000000\ntokenizer.json 00000000\n") == "accepted");
-    CHECK_THAT(with("tokenizer.json 00000000\n\nconfig.json"), CONTAINS("checksums.sfv: line 3 is damaged; use"));
+    CHECK(with("../../etc/passwd 00000000\n/dev/zero 00000000\nnotes.txt 00000000\n") == "accepted");
+    CHECK_THAT(with(""), CONTAINS("checksums.sfv: names no file; use"));
+    CHECK_THAT(with("\n\n"), CONTAINS("checksums.sfv: names no file; use"));
+    CHECK_THAT(with("notes.txt 00000000\n\nconfig.json"), CONTAINS("checksums.sfv: line 3 is damaged; use"));
     CHECK_THAT(with("config.json " + std::string(1'000'000, '0')), CONTAINS("instead of 00000000; use"));
+}
+
+TEST_CASE("checksums: a link that leads nowhere is a file of checksums that cannot be read", "[io]") {
+    const TemporaryFolder folder;
+    writeFile(folder / "config.json", "{}");
+    fs::create_symlink("nowhere", folder / "checksums.sfv");
+    CHECK(hasChecksums(folder.path()));
+    CHECK_THAT(sentenceOf([&] { verifyChecksums(folder.path(), kModelFiles); }), CONTAINS("checksums.sfv: "));
+    removeChecksums(folder.path());
+    CHECK_FALSE(hasChecksums(folder.path()));
 }
