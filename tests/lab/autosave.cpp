@@ -30,6 +30,29 @@ TEST_CASE("autosave: what a crash left behind is offered, and after a clean exit
     CHECK(QFile::exists(folder.path() + "/last.attnlab"));
 }
 
+TEST_CASE("autosave: a copy that cannot be read is kept under another name, and named", "[lab]") {
+    QTemporaryDir folder;
+    makeApplication(folder.path());
+    for (const QString name : {"autosave.attnlab", "last.attnlab"}) {
+        QFile file(folder.filePath(name));
+        REQUIRE(file.open(QIODevice::WriteOnly));
+        file.write("{\"format\": ");
+    }
+    Autosave autosave(folder.path(), smallSession);
+    CHECK_FALSE(autosave.takeLast());
+    CHECK_FALSE(autosave.takeLeftover());
+    REQUIRE(autosave.unreadable().size() == 2);
+    for (const Failure& failure : autosave.unreadable()) {
+        CHECK_THAT(failure.what, Catch::Matchers::StartsWith("the session that was open last cannot be restored: "));
+        CHECK(QFile::exists(QString::fromStdString(failure.where)));
+        CHECK_THAT(failure.where, Catch::Matchers::EndsWith(".attnlab.unreadable"));
+    }
+    autosave.saveNow();
+    BackgroundTask::queue().waitIdle();
+    CHECK(QFile::exists(folder.filePath("autosave.attnlab")));
+    CHECK(QFile::exists(folder.filePath("autosave.attnlab.unreadable")));
+}
+
 TEST_CASE("autosave: why a session cannot be saved is said once", "[lab]") {
     QTemporaryDir folder;
     makeApplication(folder.path());

@@ -46,11 +46,18 @@ std::optional<SessionDocument> Autosave::takeLast() {
     return last;
 }
 
-std::optional<SessionDocument> Autosave::load(const QString& path) const {
+std::optional<SessionDocument> Autosave::load(const QString& path) {
     if (!ownsFile_ || !QFile::exists(path)) return std::nullopt;
     auto loaded = loadSession(path);
     if (auto* document = std::get_if<SessionDocument>(&loaded)) return std::move(*document);
-    return std::nullopt; // a damaged copy is not worth a message
+    const QString kept = path + ".unreadable";
+    QFile::remove(kept);
+    QFile::rename(path, kept);
+    Failure problem = std::get<Failure>(std::move(loaded));
+    problem.what = "the session that was open last cannot be restored: " + problem.what;
+    problem.where = kept.toStdString();
+    unreadable_.push_back(std::move(problem));
+    return std::nullopt;
 }
 
 void Autosave::setEnabled(bool isEnabled) {

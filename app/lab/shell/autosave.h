@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 class QLockFile;
 
@@ -35,6 +36,8 @@ public:
     void saveForNextStart();
     /// The session that was open when the program was closed. Call this once, before the first save.
     std::optional<SessionDocument> takeLast();
+    /// Why copies that the last program left cannot be opened. Each of these files stays beside, as FILE.unreadable.
+    const std::vector<Failure>& unreadable() const { return unreadable_; }
     /// The program is closing normally: nothing is left over, and the session waits for the next start.
     void finish(bool isKept);
 
@@ -50,7 +53,7 @@ private:
 
     QString path() const;
     QString lastPath() const;
-    std::optional<SessionDocument> load(const QString& path) const;
+    std::optional<SessionDocument> load(const QString& path);
 
     QString folder_;
     std::function<SessionDocument()> document_;
@@ -59,6 +62,7 @@ private:
     QByteArray lastJson_;
     std::shared_ptr<File> file_ = std::make_shared<File>();
     BackgroundTask saving_;
+    std::vector<Failure> unreadable_;
     bool hasFailed_ = false;
     bool keepsLeftover_ = false; ///< until the session changes, which stands beside the offer of what was left over
     bool ownsFile_ = false;

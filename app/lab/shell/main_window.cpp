@@ -188,6 +188,7 @@ bool MainWindow::startAutosave() {
     connect(autosave_.get(), &Autosave::failed, notices_.get(),
             [this](const Failure& failure) { notices_->fail(failure); });
     const auto leftover = autosave_->takeLeftover();
+    for (const Failure& failure : autosave_->unreadable()) notices_->fail(failure);
     if (leftover)
         notices_->offer(tr("Attention Lab closed unexpectedly. Restore “%1”?").arg(leftover->title().left(60)),
                         {{tr("Restore"), tr("Restore the session that was not saved"),
