@@ -23,6 +23,13 @@ struct PerplexityOptions {
     bool json = false, each = false;
 };
 
+/// A dash without a perplexity; powers of ten where it is large. Above 709 nats a token it does not fit in a number.
+std::string perplexityText(double perplexity) {
+    if (std::isnan(perplexity)) return "–";
+    if (std::isinf(perplexity)) return "above 1e308";
+    return fmt::format(perplexity < 1e9 ? fmt::runtime("{:.3f}") : fmt::runtime("{:.3e}"), perplexity);
+}
+
 int perplexity(const PerplexityOptions& options) {
     const auto model = options.model.open(false);
     PromptOptions prompt = options.prompt;
@@ -67,8 +74,8 @@ int perplexity(const PerplexityOptions& options) {
             fmt::print("{:8.3f} nats  entropy {:6.3f}  rank {:5}  {}\n", static_cast<double>(scores->loss[token]),
                        static_cast<double>(scores->entropy[token]), scores->rank[token] + 1,
                        tokenText(model->info(), scores->tokens[token]));
-    fmt::print("perplexity {:.3f}  (loss {:.4f} nats per token, over {} tokens)\n", scores->perplexity(),
-               scores->meanLoss(), predicted);
+    fmt::print("perplexity {}  (loss {:.4f} nats per token, over {} {})\n", perplexityText(scores->perplexity()),
+               scores->meanLoss(), predicted, predicted == 1 ? "token" : "tokens");
     return kDone;
 }
 
@@ -131,7 +138,7 @@ int storage(const StorageOptions& options) {
         fmt::print("{:<8} {:>9.1f} {:>10} {:>13} {:>15} {:>11.5f}  {}\n", storageName(effect.storage),
                    static_cast<double>(effect.parameterBytes) / (1 << 20),
                    effect.perSecond > 0 ? fmt::format("{:.0f}", effect.perSecond) : "–", // no rate without a cache
-                   asked.isText() ? (std::isnan(effect.perplexity) ? "–" : fmt::format("{:.3f}", effect.perplexity))
+                   asked.isText() ? perplexityText(effect.perplexity)
                    : std::isnan(effect.predictionDivergence) ? "–"
                                                              : fmt::format("{:.5f}", effect.predictionDivergence),
                    asked.info().activation == ClassActivation::None

@@ -177,3 +177,20 @@ TEST_CASE("goldens: circuits, copying and composition agree with PyTorch", "[ana
     CHECK(farthest(golden.run<CompositionScores>(CompositionScoresAnalysis{})->values, golden.values("composition")) <
           1e-4);
 }
+
+TEST_CASE("token scores: a finite loss whose perplexity overflows is a result", "[analysis]") {
+    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+    TokenScores scores;
+    scores.tokens = {1, 2};
+    scores.loss = {kNone, 800};
+    scores.entropy = {kNone, 0.5f};
+    const auto check = [&] {
+        FiniteCount numbers;
+        scores.count(numbers);
+        numbers.require("scores", "model");
+    };
+    CHECK(std::isinf(scores.perplexity()));
+    CHECK_NOTHROW(check());
+    scores.loss[1] = std::numeric_limits<float>::infinity();
+    CHECK_THROWS_WITH(check(), Catch::Matchers::Contains("are NaN or infinite"));
+}
