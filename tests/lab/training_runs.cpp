@@ -87,6 +87,34 @@ TEST_CASE("lab: a run that trains is not moved while another is at hand", "[lab]
     CHECK_FALSE(runs.setData(runs.index(0, 0), "moved", Qt::EditRole));
 }
 
+TEST_CASE("lab: another run opens with an example of its own beside the one that trains", "[lab][training]") {
+    LabWindow lab;
+    RunListModel& runs = lab.window().workbench().runs();
+    setSmallRecipe(lab, 5);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    const QString reverse = runs.active();
+    Recipe add = *lab.window().lessons().recipe();
+    add.task = "add"; // which has other tokens
+    add.settings.values = {};
+    add.schedule.steps = 100'000;
+    lab.window().workbench().requestRecipe(add);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3 && lab.snapshot().model->name == "add"; }));
+    const int row = runs.rowOf(reverse);
+    lab.showPanel("runs");
+    lab.find<QTreeView>("runs").setCurrentIndex(runs.index(row, 0));
+    lab.click("openRun");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().path() == reverse.toStdString() && lab.snapshot().sequence; }));
+    REQUIRE(lab.settle());
+    CHECK_FALSE(banner(lab, "failureBanner").isVisible());
+    QFile config(QString::fromStdString((checkpoints(reverse.toStdString()).back() / "config.json").string()));
+    REQUIRE(config.open(QFile::ReadOnly));
+    CHECK(lab.text() == QJsonDocument::fromJson(config.readAll())["example_prompt"].toString().toStdString());
+    CHECK((lab.snapshot().next && lab.snapshot().grid));
+    lab.window().workbench().training().session().pause();
+}
+
 TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     LabWindow lab;
     setSmallRecipe(lab, 10);
