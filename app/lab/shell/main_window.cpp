@@ -3,6 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/common/fit_screen.h"
 #include "app/lab/panels/attention_panel.h"
+#include "app/lab/panels/compare_panel.h"
 #include "app/lab/panels/jobs_button.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/train_panel.h"
@@ -164,6 +165,10 @@ void MainWindow::makeControllers(const Setup& setup, SessionController::Beginnin
     connect(&bench_, &Workbench::shownRunChanged, this, &MainWindow::updateRemark);
     connect(&bench_, &Workbench::changesChanged, this, &MainWindow::updateRemark);
     connect(&bench_, &Workbench::snapshotChanged, this, &MainWindow::finishSnapshot);
+    const SecondRun* second = &panels_->the<ComparePanel>().second();
+    connect(second, &SecondRun::changed, this, &MainWindow::updateWarnings);
+    connect(&notices_->status(), &StatusStrip::warningsRequested, this,
+            [this] { bench_.showPanel(bench_.snapshot()->model->warnings.empty() ? "compare" : "model"); });
     connect(locks_.get(), &LockController::applied, this, &MainWindow::updateRemark);
     connect(locks_.get(), &LockController::applied, this, &MainWindow::updateTitle); // of a lesson
     connect(files_.get(), &FileController::lessonFound, lessons_.get(), &LessonController::open);
@@ -222,6 +227,7 @@ void MainWindow::finishSnapshot() {
     menus_->update();
     updateRemark();
     lessons_->goOn();
+    updateWarnings();
     session_->goOn();
     scopes_->show();
 }
@@ -253,6 +259,18 @@ void MainWindow::updateRemark() {
 }
 
 void MainWindow::cancelWork() {
+void MainWindow::updateWarnings() {
+    QStringList all;
+    const auto add = [&](const std::vector<std::string>& warnings, const Snapshot& of) {
+        for (const std::string& each : warnings)
+            all << QStringLiteral("%1: %2").arg(shownText(of.model->name), shownText(each));
+    };
+    const SecondRun& second = panels_->the<ComparePanel>().second();
+    if (bench_.hasModel()) add(bench_.snapshot()->model->warnings, *bench_.snapshot());
+    if (bench_.hasModel()) add(second.warnings(), *second.snapshot());
+    notices_->status().setWarnings(all);
+}
+
     auto& pictures = panels_->the<PictureInputPanel>();
     if (files_->cancel() || exports_->cancel()) return;
     if (!pictures.isReading()) return bridge_.post(StopCommand{});

@@ -89,6 +89,7 @@ private:
     void finishSnapshot(); ///< after the panels
     void updateTitle();    ///< the model, its step in a training run, and the session's file
     void updateRemark();   ///< lists unusual states in the status strip
+    void updateWarnings(); ///< of the open model and of the one that it is compared with
     void cancelWork();     ///< that the Cancel button is for
     void saveLayout();
 
