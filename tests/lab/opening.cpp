@@ -259,6 +259,19 @@ TEST_CASE("opening: a prompt that was typed stays if the other model can spell i
     CHECK(prompt.toPlainText() == "The boy saw a dog.");
 }
 
+TEST_CASE("opening: a prompt that was replaced by the example stays away", "[lab]") {
+    LabWindow lab("builtin:english");
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    const QString example = prompt.toPlainText();
+    for (const QString& text : {QString("The boy saw a dog."), example}) {
+        prompt.setPlainText(text);
+        REQUIRE(lab.settle());
+    }
+    lab.window().files().open("builtin:stories");
+    REQUIRE(lab.settle());
+    CHECK(prompt.toPlainText().startsWith("Once"));
+}
+
 TEST_CASE("opening: a marked row is of one model, and another begins without", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     Workbench& bench = lab.window().workbench();
