@@ -1,4 +1,5 @@
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/panels/train_panel.h"
 #include "engine/io/run_folder.h"
 #include "tests/lab/training_test.h"
 
@@ -113,6 +114,38 @@ TEST_CASE("lab: another run opens with an example of its own beside the one that
     CHECK(lab.text() == QJsonDocument::fromJson(config.readAll())["example_prompt"].toString().toStdString());
     CHECK((lab.snapshot().next && lab.snapshot().grid));
     lab.window().workbench().training().session().pause();
+}
+
+TEST_CASE("lab: to continue a run is never to pause it, nor another one", "[lab][training]") {
+    LabWindow lab;
+    auto& panel = lab.window().panels().the<TrainPanel>();
+    RunListModel& runs = lab.window().workbench().runs();
+    const auto trains = [&](const QString& run) {
+        return training(lab).state == State::Training && training(lab).folder == run.toStdString();
+    };
+    QStringList folders;
+    for (int i = 0; i < 2; ++i) {
+        setSmallRecipe(lab, 100'000);
+        lab.press(lab.action("trainPlay"));
+        folders << runs.active();
+        REQUIRE(lab.waitFor([&] { return trains(folders.back()) && training(lab).step > 2; }));
+    }
+    for (int i = 0; i < 2; ++i) { // the second one trains
+        panel.continueRun(folders[1]);
+        lab.settle();
+        CHECK(trains(folders[1]));
+    }
+    runs.setActive(folders[0]);
+    CHECK(lab.find<QPushButton>("train.play").text() == "Continue");
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return trains(folders[0]); }));
+    panel.continueRun(folders[1]);
+    REQUIRE(lab.waitFor([&] { return trains(folders[1]); }));
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
+    panel.continueRun("/nowhere");
+    lab.settle();
+    CHECK(training(lab).state == State::Paused);
 }
 
 TEST_CASE("lab: a run becomes an animation", "[lab][training]") {

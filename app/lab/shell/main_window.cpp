@@ -71,7 +71,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     new DockTitles(*this);
     auto* jobs = new JobsButton(bench_);
     notices_->status().addControl(jobs);
-    connect(jobs, &JobsButton::runContinued, this, [this] { panels_->the<TrainPanel>().playOrPause(); });
+    connect(jobs, &JobsButton::runContinued, &panels_->the<TrainPanel>(), &TrainPanel::continueRun);
     connect(&bridge_, &SessionBridge::failed, &bench_, &Workbench::commandFailed);
     makeWorkspaces();
     makeControllers(setup, std::move(beginning));
