@@ -99,7 +99,7 @@ TEST_CASE("opening: a session that cannot be read at the start is named, and the
     QTemporaryDir folder;
     const QString path = folder.path() + "/broken.attnlab";
     writeText(path, "{");
-    LabWindow lab("builtin:induction", {}, path);
+    LabWindow lab("builtin:induction", {}, {path});
     REQUIRE(
         lab.waitFor([&] { return lab.window().workbench().snapshot() && lab.window().workbench().snapshot()->grid; }));
     REQUIRE(lab.settle());
@@ -390,7 +390,7 @@ TEST_CASE("lab: a text file with which the program starts becomes the prompt of 
     REQUIRE(file.open(QFile::WriteOnly));
     file.write("cabcab\n");
     file.close();
-    LabWindow lab("builtin:induction", {}, path);
+    LabWindow lab("builtin:induction", {}, {path});
     REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence && lab.snapshot().sequence->given.text == "cabcab"; }));
     REQUIRE(lab.settle());
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "cabcab");

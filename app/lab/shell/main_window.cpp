@@ -28,6 +28,7 @@
 #include <QMimeData>
 #include <QSettings>
 
+#include <algorithm>
 #include <utility>
 
 namespace attn {
@@ -90,7 +91,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     connect(&bridge_, &SessionBridge::snapshotChanged, this, &MainWindow::showSnapshot);
     menus_->update();
     setFocus(); // else the first button of a banner has it
-    if (!setup.opens.isEmpty()) files_->open(setup.opens, setup.prompt);
+    if (!setup.opens.isEmpty()) files_->openFirst(setup.opens, setup.prompt);
 }
 
 MainWindow::~MainWindow() {
@@ -164,11 +165,11 @@ void MainWindow::makeControllers(const Setup& setup, SessionController::Beginnin
     });
     connect(&bench_, &Workbench::shownRunChanged, this, &MainWindow::updateRemark);
     connect(&bench_, &Workbench::changesChanged, this, &MainWindow::updateRemark);
-    connect(&bench_, &Workbench::snapshotChanged, this, &MainWindow::finishSnapshot);
     const SecondRun* second = &panels_->the<ComparePanel>().second();
     connect(second, &SecondRun::changed, this, &MainWindow::updateWarnings);
     connect(&notices_->status(), &StatusStrip::warningsRequested, this,
             [this] { bench_.showPanel(bench_.snapshot()->model->warnings.empty() ? "compare" : "model"); });
+    connect(&bench_, &Workbench::snapshotChanged, this, &MainWindow::finishSnapshot);
     connect(locks_.get(), &LockController::applied, this, &MainWindow::updateRemark);
     connect(locks_.get(), &LockController::applied, this, &MainWindow::updateTitle); // of a lesson
     connect(files_.get(), &FileController::lessonFound, lessons_.get(), &LessonController::open);
@@ -226,8 +227,8 @@ void MainWindow::finishSnapshot() {
     trainingController_->prepareEngine();
     menus_->update();
     updateRemark();
-    lessons_->goOn();
     updateWarnings();
+    lessons_->goOn();
     session_->goOn();
     scopes_->show();
 }
@@ -258,7 +259,6 @@ void MainWindow::updateRemark() {
     notices_->status().setRemark(remarks.join(QStringLiteral(" · ")));
 }
 
-void MainWindow::cancelWork() {
 void MainWindow::updateWarnings() {
     QStringList all;
     const auto add = [&](const std::vector<std::string>& warnings, const Snapshot& of) {
@@ -271,6 +271,7 @@ void MainWindow::updateWarnings() {
     notices_->status().setWarnings(all);
 }
 
+void MainWindow::cancelWork() {
     auto& pictures = panels_->the<PictureInputPanel>();
     if (files_->cancel() || exports_->cancel()) return;
     if (!pictures.isReading()) return bridge_.post(StopCommand{});
@@ -302,13 +303,16 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
     const auto urls = event->mimeData()->urls();
-    if (urls.size() == 1 && urls.front().isLocalFile() && locks_->mayOpenFiles()) event->acceptProposedAction();
+    const bool areFiles = !urls.isEmpty() && std::ranges::all_of(urls, &QUrl::isLocalFile);
+    if (areFiles && locks_->mayOpenFiles()) event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
     const auto urls = event->mimeData()->urls();
     if (urls.isEmpty()) return;
-    files_->open(urls.front().toLocalFile());
+    QStringList paths;
+    for (const QUrl& url : urls) paths << url.toLocalFile();
+    files_->openFirst(paths);
     event->acceptProposedAction();
 }
 

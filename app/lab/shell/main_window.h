@@ -43,7 +43,7 @@ public:
         Preferences preferences;
         DeviceChoice device;
         QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
-        QString opens{};                    ///< opened in place of `path`
+        QStringList opens{};                ///< the first is opened in place of `path`
         QString prompt;
         QString autosaveFolder; ///< empty: no autosave
         QString runsFolder;     ///< folder of the training runs
