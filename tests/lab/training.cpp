@@ -276,12 +276,7 @@ TEST_CASE("lab: quitting pauses the training run, and the next start offers to c
     int64_t step = 0;
     {
         const auto window = open();
-        Recipe recipe = suggestedRecipe(taskNamed("reverse"));
-        recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
-        recipe.batch = 8;
-        recipe.schedule.steps = 100'000;
-        recipe.evaluateEvery = recipe.checkpointEvery = 100'000;
-        window->workbench().requestRecipe(recipe);
+        window->workbench().requestRecipe(smallRecipe(100'000, 100'000, 100'000));
         window->findChild<QAction*>("trainPlay")->trigger();
         REQUIRE(QTest::qWaitFor([&] { return state(*window)->step > 3; }, 120'000));
         step = state(*window)->step;
