@@ -138,13 +138,15 @@ HeadProfile FormedPatterns::beginProfile(int site, int head) {
     for (int query = 0; query < queries; ++query) {
         const std::vector<float> row = weightsOf(site, head, query, 0, keys);
         if (row.empty()) return {.site = site, .head = head, .hasChangedPattern = profile.hasChangedPattern};
+        const bool seesMore = isCross || query > 0 ||
+                              std::ranges::any_of(row.begin() + 1, row.end(), [](float weight) { return weight > 0; });
         for (int key = 0; key < keys; ++key) {
             const float weight = row[static_cast<size_t>(key)];
             profile.received[static_cast<size_t>(key)] += weight;
             if (!isCross)
                 profile.distances[std::bit_width(static_cast<uint32_t>(std::abs(query - key)))] +=
                     weight / static_cast<float>(queries);
-            if (query > 0 || isCross) keepLargest(profile.largest, {.query = query, .key = key, .weight = weight});
+            if (seesMore) keepLargest(profile.largest, {.query = query, .key = key, .weight = weight});
         }
     }
     return profile;

@@ -72,7 +72,8 @@ struct HeadProfile {
         float weight = 0;
         bool operator==(const Cell&) const = default;
     };
-    /// The largest cells of queries that see more than themselves, in falling order. Empty until all rows are counted.
+    /// The largest cells, in falling order, without the first query if it sees only itself. Empty until all rows are
+    /// counted.
     std::vector<Cell> largest;
     float exactRows = 1;            ///< share of the rows counted so far
     bool hasChangedPattern = false; ///< a change sets the pattern

@@ -36,12 +36,13 @@ std::map<std::string, Shape> readShapes(const Graph& graph) {
 }
 
 StorageNeeds needsOf(const Graph& graph, Storage storage, bool writes) {
-    StorageNeeds needs{.storage = storage};
+    StorageNeeds needs{.storage = storage, .isAsQ8 = storage != Storage::Q8_0};
     const auto read = writes ? readShapes(graph) : std::map<std::string, Shape>();
-    const auto kept = storageRule(graph, storage);
+    const auto kept = storageRule(graph, storage), asQ8 = storageRule(graph, Storage::Q8_0);
     for (const Node* parameter : storedParameters(graph)) {
         const Shape& shape = parameter->outputs[0].shape;
         const Storage as = kept(parameter->name, shape);
+        needs.isAsQ8 = needs.isAsQ8 && as == asQ8(parameter->name, shape);
         needs.parameterBytes += static_cast<int64_t>(storedBytes(shape, as));
         if (const auto found = read.find(parameter->name); found != read.end())
             needs.readBytes += static_cast<int64_t>(storedBytes(found->second, as));

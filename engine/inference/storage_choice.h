@@ -19,6 +19,7 @@ struct StorageNeeds {
     /// How many of them are read to write one token. Of a table of embeddings that is one row, unless the table is also
     /// the unembedding. 0: the model does not write from a cache, and its speed does not follow from its weights.
     int64_t readBytes = 0;
+    bool isAsQ8 = false; ///< every weight is kept as with q8_0, since its rows are too short for blocks of this storage
 };
 
 /// A model that need not be loaded, and what it would need in each storage. It follows from the shapes alone.

@@ -11,9 +11,10 @@ namespace attn {
 
 std::vector<int64_t> windowsByLayer(const ConfigReader& read, const WindowFields& fields, int64_t layers) {
     constexpr const char *kWindow = "sliding_window", *kTypes = "layer_types";
-    constexpr int64_t kUsualFirst = 28; // of Qwen2
+    constexpr int64_t kUsualFirst = 28;    // of Qwen2
+    constexpr int64_t kUsualWindow = 4096; // where the file has no "sliding_window"
     const bool isOn = !read.isNull(kWindow) && (!fields.byLayer || read.flag("use_sliding_window", false));
-    const int64_t stored = read.has(kWindow) ? read.size(kWindow) : fields.usualWindow, window = isOn ? stored : 0;
+    const int64_t stored = read.has(kWindow) ? read.size(kWindow) : kUsualWindow, window = isOn ? stored : 0;
     const int64_t first = fields.byLayer ? read.wholeNumber("max_window_layers", kUsualFirst, 0, int64_t{1} << 30) : 0;
     std::vector<int64_t> windows(static_cast<size_t>(layers), 0);
     for (int64_t layer = first; layer < layers; ++layer) windows[static_cast<size_t>(layer)] = window;

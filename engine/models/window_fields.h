@@ -12,7 +12,6 @@ struct WindowFields {
     /// "use_sliding_window" switches them on, and "max_window_layers" and "layer_types" say in which layers, as in
     /// Qwen2; else every layer has the window, as in Mistral.
     bool byLayer = false;
-    int64_t usualWindow = 4096; ///< where the file has no "sliding_window"
 };
 
 /// The window of each layer in tokens, with the query's own: 0 for a layer that sees all earlier tokens.

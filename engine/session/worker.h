@@ -151,8 +151,9 @@ private:
     TokenPath path_;
     std::shared_ptr<const Prompt> prompt_; ///< null: there is no text
     SequenceBuilder sequence_;
-    std::string example_;   ///< the prompt that the model opened with, unless somebody asked for it
-    std::string lastTyped_; ///< the last prompt that is no example
+    std::string example_; ///< the prompt that the model opened with, unless somebody asked for it
+    /// The last prompt that is no example; empty: somebody has chosen the example since; none: not known.
+    std::optional<std::string> lastTyped_;
     GivenPicture given_;
     struct LostInput {
         std::string model; ///< path

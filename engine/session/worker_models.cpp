@@ -16,9 +16,9 @@ void Session::Worker::on(const OpenModelCommand& command) {
     ++next_.openings;
     publish();
     rememberTyped();
-    if (!command.keepsPrompt && command.given.text.tokens.empty()) lastTyped_.clear(); // but a run may train in between
-    if (lastTyped_.empty() && command.keepsPrompt) lastTyped_ = command.typedBefore;
-    const std::string typed = command.keepsPrompt ? lastTyped_ : std::string();
+    if (!command.keepsPrompt && command.given.text.tokens.empty()) lastTyped_.reset(); // but a run may train in between
+    if (!lastTyped_ && command.keepsPrompt) lastTyped_ = command.typedBefore;
+    const std::string typed = command.keepsPrompt ? *lastTyped_ : std::string();
     adopt(load(openModelSource(command.path), command.path, command.storage), command.path);
 
     const bool keepsPrompt = command.given.text.text.empty() && canSpell(typed);

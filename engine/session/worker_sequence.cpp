@@ -51,6 +51,7 @@ TokenPath Session::Worker::emptyPath() const {
 
 void Session::Worker::on(const SetPromptCommand& command) {
     next_.promptNumber = std::max(next_.promptNumber, command.number);
+    if (command.number > 0) lastTyped_ = std::string(); // the new one is remembered when another model opens
     text();
     const auto check = [](size_t length, size_t most, const char* unit) {
         if (length > most)

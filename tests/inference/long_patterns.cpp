@@ -159,3 +159,12 @@ TEST_CASE("profiles: who is looked at, how far and the largest weights are those
             }
         }
 }
+
+TEST_CASE("profiles: the first token is listed where it sees the others", "[session][gpu]") {
+    LanguageModel model(openModelSource(std::string(ATTN_TEST_DIR) + "/golden/bert"), {.device = {.validation = true}});
+    constexpr int kTokens = 3; // fewer cells than are listed
+    REQUIRE(model.feed(someTokens(kTokens, model.info().vocabulary)));
+    const HeadProfile profile = model.patterns().beginProfile(0, 0);
+    CHECK(profile.largest.size() == kTokens * kTokens);
+    CHECK(std::ranges::count(profile.largest, 0, &HeadProfile::Cell::query) == kTokens);
+}

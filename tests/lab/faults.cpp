@@ -2,8 +2,7 @@
 #include "app/lab/shell/quit_on_signals.h"
 #include "app/lab/workbench/session_file.h"
 #include "engine/training/checkpoint.h"
-#include "engine/training/tasks/catalogue.h"
-#include "tests/lab/lab_window.h"
+#include "tests/lab/training_test.h"
 #include "tests/support/file_size_limit.h"
 
 #include <sys/stat.h>
@@ -14,12 +13,7 @@ namespace fs = std::filesystem;
 
 TEST_CASE("lab: metrics that cannot be written are reported while training continues", "[lab][training]") {
     LabWindow lab;
-    Recipe recipe = suggestedRecipe(*taskCatalogue().front());
-    recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
-    recipe.batch = 8;
-    recipe.schedule.steps = 1'000'000;
-    recipe.evaluateEvery = recipe.checkpointEvery = 1'000'000;
-    lab.window().workbench().requestRecipe(recipe);
+    lab.window().workbench().requestRecipe(smallRecipe(1'000'000, 1'000'000, 1'000'000));
     lab.showPanel("train");
     auto& play = lab.find<QPushButton>("train.play");
     auto& state = lab.find<QLabel>("trainState");

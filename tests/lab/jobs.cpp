@@ -2,7 +2,6 @@
 #include "app/lab/panels/jobs_button.h"
 #include "engine/io/run_lock.h"
 #include "engine/training/checkpoint.h"
-#include "engine/training/tasks/catalogue.h"
 #include "tests/lab/held_pool.h"
 #include "tests/lab/training_test.h"
 
@@ -14,18 +13,8 @@ using namespace attn;
 
 namespace {
 
-Recipe jobRecipe(int64_t steps) {
-    Recipe recipe = suggestedRecipe(taskNamed("reverse"));
-    recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
-    recipe.batch = 8;
-    recipe.schedule.steps = steps;
-    recipe.evaluateEvery = 100'000;
-    recipe.checkpointEvery = 5;
-    return recipe;
-}
-
 void trainFor(LabWindow& lab, int64_t steps) {
-    lab.window().workbench().requestRecipe(jobRecipe(steps));
+    lab.window().workbench().requestRecipe(smallRecipe(steps, 100'000));
     lab.press(lab.action("trainPlay"));
 }
 
@@ -63,7 +52,7 @@ void leaveInterrupted(const QString& folder) {
     const std::filesystem::path run = folder.toStdString();
     {
         TrainingSession session({});
-        session.start(run, jobRecipe(10), false);
+        session.start(run, smallRecipe(10, 100'000), false);
         for (int i = 0; i < 6; ++i) session.step();
         REQUIRE(session.waitIdle());
     }

@@ -18,7 +18,7 @@ void makeApplication(const QString& folder) {
     QSettings().clear();
 }
 
-LabWindow::LabWindow(const QString& path, const QString& prompt, const QString& opens) {
+LabWindow::LabWindow(const QString& path, const QString& prompt, const QStringList& opens) {
     makeApplication(folder_.path());
     MainWindow::Setup setup{.preferences = Preferences{},
                             .device = {},

@@ -17,7 +17,7 @@ class LabWindow {
 public:
     /// @param opens what the user opens besides `path`
     explicit LabWindow(const QString& path = "builtin:induction", const QString& prompt = {},
-                       const QString& opens = {});
+                       const QStringList& opens = {});
 
     MainWindow& window() { return *window_; }
     QString folder() const { return folder_.path(); }

@@ -46,6 +46,37 @@ TEST_CASE("model panel: what is asked for stands beside what is in force, and wh
                                        "4 x 4 tokens, shifted by 2");
 }
 
+TEST_CASE("warnings about a model: a mark counts them in every workspace, and leads to them", "[lab]") {
+    const ModelFolder folder("gpt2");
+    writeFile(folder / "adapter_config.json", "{}");
+    const QString path = QString::fromStdString(folder.path().string());
+    LabWindow lab(path);
+    auto& mark = lab.find<QToolButton>("modelWarnings");
+    REQUIRE(lab.snapshot().model->warnings.size() == 1);
+    for (const char* workspace : {"write", "inspect", "compare", "train"}) {
+        lab.act((std::string("workspace.") + workspace).c_str());
+        CHECK(mark.isVisible());
+        CHECK(mark.text() == "⚠ 1 warning");
+    }
+    CHECK(mark.toolTip().contains("runs without its adapter"));
+    mark.click();
+    CHECK(lab.waitFor([&] { return lab.find<QDockWidget>("dock.model").isVisible(); }));
+
+    lab.window().files().open("builtin:induction");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
+    CHECK(lab.waitFor([&] { return !mark.isVisible(); }));
+
+    // Those of the model that it is compared with.
+    lab.window().workbench().requestComparison(path);
+    REQUIRE(lab.waitFor([&] { return mark.isVisible(); }));
+    CHECK(mark.toolTip().contains("runs without its adapter"));
+    mark.click();
+    CHECK(lab.waitFor([&] { return lab.find<QDockWidget>("dock.compare").isVisible(); }));
+    lab.find<QComboBox>("compareWith").setCurrentIndex(0);
+    REQUIRE(lab.settle());
+    CHECK_FALSE(mark.isVisible());
+}
+
 TEST_CASE("model panel: a tokenizer that cannot be read leaves a model of ids, with the reason", "[lab]") {
     const ModelFolder folder("gpt2");
     writeFile(folder / "tokenizer.json", R"({"model": {"type": "Chars"}})");

@@ -99,7 +99,7 @@ TEST_CASE("opening: a session that cannot be read at the start is named, and the
     QTemporaryDir folder;
     const QString path = folder.path() + "/broken.attnlab";
     writeText(path, "{");
-    LabWindow lab("builtin:induction", {}, path);
+    LabWindow lab("builtin:induction", {}, {path});
     REQUIRE(
         lab.waitFor([&] { return lab.window().workbench().snapshot() && lab.window().workbench().snapshot()->grid; }));
     REQUIRE(lab.settle());
@@ -259,6 +259,19 @@ TEST_CASE("opening: a prompt that was typed stays if the other model can spell i
     CHECK(prompt.toPlainText() == "The boy saw a dog.");
 }
 
+TEST_CASE("opening: a prompt that was replaced by the example stays away", "[lab]") {
+    LabWindow lab("builtin:english");
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    const QString example = prompt.toPlainText();
+    for (const QString& text : {QString("The boy saw a dog."), example}) {
+        prompt.setPlainText(text);
+        REQUIRE(lab.settle());
+    }
+    lab.window().files().open("builtin:stories");
+    REQUIRE(lab.settle());
+    CHECK(prompt.toPlainText().startsWith("Once"));
+}
+
 TEST_CASE("opening: a marked row is of one model, and another begins without", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     Workbench& bench = lab.window().workbench();
@@ -377,7 +390,7 @@ TEST_CASE("lab: a text file with which the program starts becomes the prompt of 
     REQUIRE(file.open(QFile::WriteOnly));
     file.write("cabcab\n");
     file.close();
-    LabWindow lab("builtin:induction", {}, path);
+    LabWindow lab("builtin:induction", {}, {path});
     REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence && lab.snapshot().sequence->given.text == "cabcab"; }));
     REQUIRE(lab.settle());
     CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == "cabcab");

@@ -9,19 +9,6 @@
 
 using namespace attn;
 
-namespace {
-
-Recipe smallRecipe(int64_t steps) {
-    Recipe recipe = suggestedRecipe(taskNamed("reverse"));
-    recipe.architecture = {.layers = 1, .heads = 2, .width = 16};
-    recipe.batch = 8;
-    recipe.schedule.steps = steps;
-    recipe.evaluateEvery = recipe.checkpointEvery = 5;
-    return recipe;
-}
-
-} // namespace
-
 TEST_CASE("restored training: a finished run, its recipe and its curves come back with the session",
           "[lab][training][restoring]") {
     LabWindow lab;

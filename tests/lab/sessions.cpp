@@ -306,13 +306,14 @@ TEST_CASE("launch options: good lines are read, mistakes are named", "[lab]") {
     const auto good = parseLaunchOptions({"attention-lab", "model", "--prompt", "hi", "--size", "1024x640", "--theme",
                                           "dark", "--session", "a.attnlab"});
     const auto& options = std::get<LaunchOptions>(good);
-    CHECK(options.path == "model");
+    CHECK(options.files == QStringList{"model"});
     CHECK(options.prompt == "hi");
     CHECK(options.size == QSize(1024, 640));
     CHECK(options.theme == ThemeId::Dark);
-    CHECK(std::get<LaunchOptions>(parseLaunchOptions({"attention-lab", "lesson.attnlab"})).session == "lesson.attnlab");
-    for (const QStringList& line : {QStringList{"--size", "big"}, QStringList{"--theme", "pink"},
-                                    QStringList{"--nonsense"}, QStringList{"a", "b"}}) {
+    CHECK(std::get<LaunchOptions>(parseLaunchOptions({"attention-lab", "a.attnlab", "b"})).files ==
+          QStringList{"a.attnlab", "b"});
+    for (const QStringList& line :
+         {QStringList{"--size", "big"}, QStringList{"--theme", "pink"}, QStringList{"--nonsense"}}) {
         const auto result = parseLaunchOptions(QStringList{"attention-lab"} + line);
         REQUIRE(std::holds_alternative<LaunchMessage>(result));
         CHECK(std::get<LaunchMessage>(result).exitCode == 2);

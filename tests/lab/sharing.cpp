@@ -86,7 +86,7 @@ TEST_CASE("lab: a copied link opens the same view", "[lab]") {
         CHECK(banner(lab, "offerBanner").text().startsWith("Link copied."));
         text = lab.text();
     }
-    LabWindow lab("builtin:stories", {}, link); // as on the command line
+    LabWindow lab("builtin:stories", {}, {link}); // as on the command line
     REQUIRE(lab.waitFor([&] { return lab.window().workbench().snapshot() && lab.window().workbench().hasModel(); }));
     REQUIRE(lab.settle());
     CHECK(lab.snapshot().model->name == "induction");

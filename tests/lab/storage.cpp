@@ -134,6 +134,19 @@ TEST_CASE("lab: the open model keeps its text, branches and views in another sto
     CHECK(lab.postedOf<OpenModelCommand>().empty());
 }
 
+TEST_CASE("lab: a storage that only takes as much memory as another one is not called the same", "[lab]") {
+    const TemporaryFolder folder;
+    REQUIRE(test::HollowLlama{.feedForward = 172}.write(folder.path())); // short rows, which are padded
+    LabWindow lab;
+    const StorageDialog dialog(storageChoice(folder.path().string()), Storage::F32, "Open", &lab.window());
+    const auto textOf = [&](Storage storage) {
+        return dialog.findChild<QTreeWidget*>("storages")->topLevelItem(static_cast<int>(storage))->text(0);
+    };
+    CHECK(textOf(Storage::Q8_0) == "q8_0: about 8 bits, rounded");
+    CHECK(textOf(Storage::Q4_0) == "q4_0: about 4 bits, rounded coarsely, in as much memory as q8_0");
+    CHECK(textOf(Storage::Q4_K) == "q4_k is the same as q8_0 for this model");
+}
+
 TEST_CASE("lab: a model of pictures has no speed of writing, and keeps its picture in another storage",
           "[lab][vision]") {
     LabWindow lab("builtin:vit-fashion");

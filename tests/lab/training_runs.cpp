@@ -1,4 +1,5 @@
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/panels/train_panel.h"
 #include "engine/io/run_folder.h"
 #include "tests/lab/training_test.h"
 
@@ -85,6 +86,88 @@ TEST_CASE("lab: a run that trains is not moved while another is at hand", "[lab]
     CHECK(runs.runs()[0].folder != first);
     CHECK_FALSE(lab.find<QPushButton>("deleteRun").isEnabled());
     CHECK_FALSE(runs.setData(runs.index(0, 0), "moved", Qt::EditRole));
+}
+
+TEST_CASE("lab: another run opens with an example of its own beside the one that trains", "[lab][training]") {
+    LabWindow lab;
+    RunListModel& runs = lab.window().workbench().runs();
+    setSmallRecipe(lab, 5);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    const QString reverse = runs.active();
+    Recipe add = *lab.window().lessons().recipe();
+    add.task = "add"; // which has other tokens
+    add.settings.values = {};
+    add.schedule.steps = 100'000;
+    lab.window().workbench().requestRecipe(add);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).step > 3 && lab.snapshot().model->name == "add"; }));
+    const int row = runs.rowOf(reverse);
+    lab.showPanel("runs");
+    lab.find<QTreeView>("runs").setCurrentIndex(runs.index(row, 0));
+    lab.click("openRun");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().path() == reverse.toStdString() && lab.snapshot().sequence; }));
+    REQUIRE(lab.settle());
+    CHECK_FALSE(banner(lab, "failureBanner").isVisible());
+    QFile config(QString::fromStdString((checkpoints(reverse.toStdString()).back() / "config.json").string()));
+    REQUIRE(config.open(QFile::ReadOnly));
+    CHECK(lab.text() == QJsonDocument::fromJson(config.readAll())["example_prompt"].toString().toStdString());
+    CHECK((lab.snapshot().next && lab.snapshot().grid));
+    lab.window().workbench().training().session().pause();
+}
+
+TEST_CASE("lab: to continue a run is never to pause it, nor another one", "[lab][training]") {
+    LabWindow lab;
+    auto& panel = lab.window().panels().the<TrainPanel>();
+    RunListModel& runs = lab.window().workbench().runs();
+    const auto trains = [&](const QString& run) {
+        return training(lab).state == State::Training && training(lab).folder == run.toStdString();
+    };
+    QStringList folders;
+    for (int i = 0; i < 2; ++i) {
+        setSmallRecipe(lab, 100'000);
+        lab.press(lab.action("trainPlay"));
+        folders << runs.active();
+        REQUIRE(lab.waitFor([&] { return trains(folders.back()) && training(lab).step > 2; }));
+    }
+    for (int i = 0; i < 2; ++i) { // the second one trains
+        panel.continueRun(folders[1]);
+        lab.settle();
+        CHECK(trains(folders[1]));
+    }
+    runs.setActive(folders[0]);
+    CHECK(lab.find<QPushButton>("train.play").text() == "Continue");
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return trains(folders[0]); }));
+    panel.continueRun(folders[1]);
+    REQUIRE(lab.waitFor([&] { return trains(folders[1]); }));
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
+    panel.continueRun("/nowhere");
+    lab.settle();
+    CHECK(training(lab).state == State::Paused);
+}
+
+TEST_CASE("lab: what is typed while a run trains comes back with its model", "[lab][training]") {
+    LabWindow lab;
+    setSmallRecipe(lab, 100'000);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().sequence && training(lab).step > 3; }));
+    auto& prompt = lab.find<QPlainTextEdit>("prompt");
+    const QString whole = prompt.toPlainText(), typed = whole.left(whole.size() / 2).trimmed();
+    prompt.setPlainText(typed);
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->given.text == typed.toStdString(); }));
+    const SessionDocument kept = lab.window().session().ownDocument(); // as the automatic copy saves it
+    CHECK(kept.given.text == typed.toStdString());
+    CHECK(kept.modelPath.toStdString() == training(lab).folder);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
+    lab.window().files().open("builtin:induction");
+    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
+    lab.window().session().restore(kept);
+    REQUIRE(lab.settle());
+    CHECK(lab.snapshot().path() == kept.modelPath.toStdString());
+    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == typed);
 }
 
 TEST_CASE("lab: a run becomes an animation", "[lab][training]") {

@@ -13,16 +13,19 @@ inline bool trainsToItsEnd(LabWindow& lab) {
     return lab.waitFor([&] { return training(lab).state == TrainingSnapshot::State::Finished; }) && lab.settle();
 }
 
-/// A run that takes a second: reverse, 1 layer of width 16.
-inline void setSmallRecipe(LabWindow& lab, int64_t steps) {
-    Recipe recipe = suggestedRecipe(*taskCatalogue().front());
-    recipe.task = "reverse";
+/// A run whose steps take milliseconds: reverse, 2 layers of width 16.
+inline Recipe smallRecipe(int64_t steps, int64_t evaluateEvery = 10, int64_t checkpointEvery = 5) {
+    Recipe recipe = suggestedRecipe(taskNamed("reverse"));
     recipe.architecture = {.layers = 2, .heads = 2, .width = 16};
     recipe.batch = 8;
     recipe.schedule.steps = steps;
-    recipe.evaluateEvery = 10;
-    recipe.checkpointEvery = 5;
-    lab.window().workbench().requestRecipe(recipe);
+    recipe.evaluateEvery = evaluateEvery;
+    recipe.checkpointEvery = checkpointEvery;
+    return recipe;
+}
+
+inline void setSmallRecipe(LabWindow& lab, int64_t steps) {
+    lab.window().workbench().requestRecipe(smallRecipe(steps));
 }
 
 inline const std::vector<PlotFigure::Line>& lossCurves(LabWindow& lab) {

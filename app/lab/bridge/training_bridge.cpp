@@ -111,10 +111,11 @@ void TrainingBridge::onShown(std::shared_ptr<const WeightSet> weights) {
 
 void TrainingBridge::show(const QString& run, const QString& checkpoint, int64_t step) {
     follow(false);
+    const bool isTrained = run.toStdString() == snapshot_->folder; // another run has an example, and tokens, of its own
     views_.post(ShowWeightsCommand{.path = checkpoint.toStdString(), // opening it reports any problem
                                    .run = run.toStdString(),
                                    .title = tr("step %1").arg(step).toStdString(),
-                                   .given = snapshot_->example,
+                                   .given = isTrained ? snapshot_->example : GivenText{},
                                    .step = step});
 }
 

@@ -81,9 +81,10 @@ StorageDialog::StorageDialog(StorageChoice model, Storage storage, const QString
     table_->setColumnHidden(kSpeed, !model_.writes());
     const int64_t bytesAsQ8 = model_.needs.at(static_cast<size_t>(Storage::Q8_0)).parameterBytes;
     for (const StorageNeeds& needs : model_.needs) {
-        const bool isQ8 = needs.storage != Storage::Q8_0 && needs.parameterBytes == bytesAsQ8; // its rows are too short
-        const QString text = isQ8 ? tr("%1 is the same as q8_0 for this model").arg(nameOf(needs.storage))
-                                  : describe(needs.storage, model_.dtype);
+        QString text = needs.isAsQ8 ? tr("%1 is the same as q8_0 for this model").arg(nameOf(needs.storage))
+                                    : describe(needs.storage, model_.dtype);
+        if (!needs.isAsQ8 && needs.storage != Storage::Q8_0 && needs.parameterBytes == bytesAsQ8)
+            text += tr(", in as much memory as q8_0"); // short rows are padded
         QTreeWidgetItem* row = addPlainRow(table_, {text, sizeText(needs.parameterBytes), tr("measuring …")});
         if (needs.storage == storage) table_->setCurrentItem(row);
     }

@@ -308,6 +308,8 @@ void ComparePanel::showHeads(bool isOn) {
     else if (byHead_.empty())
         caption_ += '\n' + tr("The program cannot compare head by head. Choose two models with the same number of "
                               "layers and heads. Long texts and pictures also need the same number of tokens.");
+    for (const std::string& warning : second_.warnings()) // of A, the Model panel says them
+        caption_ += QStringLiteral("\n⚠ ") + tr("B: %1").arg(shownText(warning));
     if (second.sequence && !second.sequence->notice.empty()) // of the current run, Write says it
         caption_ += '\n' + tr("B: %1").arg(shownText(second.sequence->notice));
 }

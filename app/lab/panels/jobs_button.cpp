@@ -310,9 +310,7 @@ bool JobsButton::listRun(const std::filesystem::path& folder) {
 void JobsButton::continueRun(const std::filesystem::path& folder) {
     if (!listRun(folder)) return;
     popover_->hide();
-    bench_.showPanel("train");
-    bench_.runs().setActive(QString::fromStdString(folder.string()));
-    emit runContinued();
+    emit runContinued(QString::fromStdString(folder.string()));
 }
 
 } // namespace attn

@@ -32,8 +32,8 @@ public:
     QSize minimumSizeHint() const override;
 
 signals:
-    /// A run that nobody trains is to be trained: its recipe is in the Train panel.
-    void runContinued();
+    /// A run that nobody trains, and that is in the list of runs, is to be trained.
+    void runContinued(const QString& folder);
 
 protected:
     void changeEvent(QEvent* event) override;

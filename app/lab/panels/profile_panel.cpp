@@ -35,7 +35,8 @@ ProfilePanel::ProfilePanel(Workbench& bench, QWidget* parent)
     distances_->setObjectName("profileDistances");
     distances_->setAccessibleName(tr("Share of attention by distance"));
     named(largest_, "profileLargest", tr("Largest attention weights of the head"),
-          tr("Click a row to see how its weight is computed"));
+          tr("Click a row to see how its weight is computed. The first token is left out if it sees only itself: its "
+             "weight is always 1."));
     titleColumns(*largest_, {{tr("Query"), tr("The token that looks: its place in the text and the token")},
                              {tr("Key"), tr("The token that it looks at")},
                              {tr("Weight"), tr("The attention weight of this query on this key, from 0 to 1")}});

@@ -185,14 +185,27 @@ QString TrainPanel::newestMetrics() const {
 
 bool TrainPanel::isTraining() const { return training_ && training_->state == TrainingSnapshot::State::Training; }
 
+bool TrainPanel::isOfTrainer() const { return training_->folder == bench_.runs().active().toStdString(); }
+
 bool TrainPanel::isStarting() const {
     return !starting_.isEmpty() || training_->state == TrainingSnapshot::State::Preparing;
 }
 
 void TrainPanel::playOrPause() {
     if (training_->state == TrainingSnapshot::State::Preparing) return bench_.training().session().close();
-    if (isTraining() && continues()) return bench_.training().session().pause();
+    if (isTraining() && continues() && isOfTrainer()) return bench_.training().session().pause();
     if (form_->recipe()) start(true);
+}
+
+void TrainPanel::continueRun(const QString& folder) {
+    bench_.showPanel("train");
+    const int row = bench_.runs().rowOf(folder);
+    if (row < 0) return; // it has been deleted or renamed
+    bench_.runs().setActive(folder);
+    const RunListModel::Run& run = bench_.runs().runs()[static_cast<size_t>(row)];
+    const bool isDone = !run.points.empty() && run.points.back().step >= run.recipe.schedule.steps;
+    const bool isUnderWay = starting_ == folder || (isOfTrainer() && (isTraining() || isStarting()));
+    if (!isDone && !isUnderWay && form_->recipe()) start(true);
 }
 
 void TrainPanel::play() {
@@ -339,7 +352,7 @@ void TrainPanel::animate() {
 void TrainPanel::updateButtons() {
     using State = TrainingSnapshot::State;
     const bool isKnown = continues();
-    const bool isHere = isKnown && training_->folder == bench_.runs().active().toStdString();
+    const bool isHere = isKnown && isOfTrainer();
     const bool isTraining = isHere && training_->state == State::Training;
     const bool isBusy = training_->state == State::Preparing;
     const int row = bench_.runs().rowOf(bench_.runs().active());

@@ -40,6 +40,8 @@ public:
     void play();
     /// Sets the form to train the open model further.
     void trainFromHere();
+    /// Shows a run of the list and trains it further, unless it trains already or is finished.
+    void continueRun(const QString& folder);
     bool isTraining() const; ///< and not paused
     /// Whether a run is about to train: the session has not opened it yet.
     bool isStarting() const;
@@ -66,8 +68,9 @@ private:
     bool holdViews();   ///< @return whether a model writes, which then keeps the views
     void start(bool plays);
     void startRun(const QString& folder, bool plays);
-    bool continues() const; ///< whether the form holds the recipe of the open run
-    void listCheckpoints(); ///< on another thread; then shows the timeline
+    bool continues() const;   ///< whether the form holds the recipe of the open run
+    bool isOfTrainer() const; ///< whether the open run is the one that the session holds
+    void listCheckpoints();   ///< on another thread; then shows the timeline
     void showTimeline();
     void scrub(int position);
     void animate();

@@ -46,11 +46,6 @@ Banner* BannerStack::add(const char* name, const QString& title) {
     return banner;
 }
 
-void BannerStack::keepClearOf(QWidget& widget) {
-    clear_.emplace_back(&widget);
-    widget.installEventFilter(this);
-}
-
 void BannerStack::present(const Entry& entry) {
     const bool isSuccess = entry.banner->kind() == Banner::Kind::Success;
     entry.expiry->stop();
@@ -69,32 +64,20 @@ void BannerStack::present(const Entry& entry) {
 }
 
 void BannerStack::place() {
-    int left = 0;
-    for (const auto& widget : clear_)
-        if (widget && widget->isVisible() && !widget->isWindow()) // a panel of its own window covers nothing here
-            left = std::max(left, widget->mapTo(&window_, widget->rect().topRight()).x());
-    const bool fills = left > window_.width() / 2; // its lowest row stays free then
-    const int begin = fills ? 0 : left;
+    const int width = window_.width() - 2 * kMargin;
     int bottom = window_.height() - (status_.height() - status_.contentsMargins().top()) - spacing::kTight,
         reserved = 0;
-    const auto placeAll = [&](bool areOffers, int from) {
-        const int room = window_.width() - from - 2 * kMargin, width = areOffers ? room : std::min(kWidest, room);
-        for (const Entry& entry : entries_) {
-            if (entry.holder->isHidden() || (entry.banner->kind() == Banner::Kind::Offer) != areOffers) continue;
-            if (isAtTop(entry)) continue;
-            const int height = entry.banner->heightForWidth(width);
-            const int offset = entry.holder == sliding_ ? slide_.currentValue().toInt() : 0;
-            entry.holder->setGeometry((from + window_.width() - width) / 2, bottom - height + offset, width, height);
-            entry.holder->raise();
-            bottom -= height + kMargin / 2;
-            if (areOffers) reserved += height + kMargin / 2;
-        }
-    };
-    placeAll(true, 0);
+    for (const Entry& entry : entries_) {
+        if (entry.holder->isHidden() || isAtTop(entry)) continue;
+        const int height = entry.banner->heightForWidth(width);
+        const int offset = entry.holder == sliding_ ? slide_.currentValue().toInt() : 0;
+        entry.holder->setGeometry(kMargin, bottom - height + offset, width, height);
+        entry.holder->raise();
+        bottom -= height + kMargin / 2;
+        reserved += height + kMargin / 2;
+    }
     reserve(reserved);
     placeSuccesses();
-    if (fills) bottom -= window_.fontMetrics().height() * 3;
-    placeAll(false, begin);
 }
 
 int BannerStack::beginOfTop() const {

@@ -1,5 +1,6 @@
 #include "app/lab/shell/file_controller.h"
 
+#include "app/figures/token_label.h"
 #include "app/lab/common/preferences.h"
 #include "app/lab/dialogs/storage_dialog.h"
 #include "app/lab/panels/generate_panel.h"
@@ -65,6 +66,15 @@ void FileController::open(const QString& path, const QString& prompt) {
         },
         tr("Read %1").arg(QFileInfo(path).fileName().left(60)).toStdString());
     showOpening(path);
+}
+
+void FileController::openFirst(const QStringList& paths, const QString& prompt) {
+    open(paths.front(), prompt);
+    QStringList others;
+    for (const QString& path : paths.mid(1)) others << shownText(QFileInfo(path).fileName().toStdString());
+    if (!others.isEmpty())
+        notices_.offer(tr("Attention Lab opens one file at a time. Open these afterwards: %1.")
+                           .arg(others.join(QStringLiteral(", "))));
 }
 
 void FileController::openAs(const FoundFile& found, const QString& path, const QString& prompt) {

@@ -27,6 +27,8 @@ public:
 
     /// Opens a model folder, a model file, a picture, a session, a link, a lesson, or a text as the prompt.
     void open(const QString& path, const QString& prompt = {});
+    /// Opens the first of several files, and says which ones it leaves.
+    void openFirst(const QStringList& paths, const QString& prompt = {});
     void openSession(const QString& path);
     /// Opens a link to a view. @see sessionLink
     void openLink(const QString& link);

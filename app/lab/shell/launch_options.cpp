@@ -11,15 +11,17 @@ namespace attn {
 std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList& arguments) {
     cli::Command program("attention-lab", "Open a transformer and see its attention live",
                          "attention-lab " ATTN_VERSION);
-    std::string path, prompt, device, screenshot, session, lesson;
+    std::vector<std::string> files;
+    std::string prompt, device, screenshot, session, lesson;
     LaunchOptions options;
     program.about("Writes text with a model, token by token, and shows what every attention head does: all heads as "
                   "thumbnails, one head as a heatmap with its tokens, one cell as the arithmetic behind it. Models, "
                   "pictures and sessions can also be dropped on the window.");
     program
-        .argument("PATH", path,
-                  "model folder, .safetensors file, folder of a training run, .attnlab session, link to a view, or "
-                  "built-in model: " +
+        .argument("PATH ...", files,
+                  "model folder, .safetensors file, folder of a training run, .attnlab session, link to a view, "
+                  "picture, lesson, text for the prompt, or built-in model; of several, the window opens the first. "
+                  "Built-in models: " +
                       builtinModelNames())
         .defaultText("builtin:english");
     program.option("--prompt TEXT", prompt, "prompt for the model").defaultText("the model's own example");
@@ -64,14 +66,12 @@ std::variant<LaunchOptions, LaunchMessage> parseLaunchOptions(const QStringList&
     for (const QString& argument : arguments.mid(1)) words.push_back(argument.toStdString());
     if (const auto reply = program.parse(std::move(words)))
         return LaunchMessage{QString::fromStdString(reply->text), reply->exitCode};
-    options.path = QString::fromStdString(path);
+    for (const std::string& file : files) options.files << QString::fromStdString(file);
     options.prompt = QString::fromStdString(prompt);
     options.device = QString::fromStdString(device);
     options.screenshot = QString::fromStdString(screenshot);
     options.session = QString::fromStdString(session);
     options.lesson = QString::fromStdString(lesson);
-    if (options.session.isEmpty() && options.path.endsWith(".attnlab"))
-        options.session = std::exchange(options.path, {});
     return options;
 }
 

@@ -13,7 +13,7 @@ namespace attn {
 
 /// The command line of attention-lab.
 struct LaunchOptions {
-    QString path; ///< model folder or file, or a session file; empty: the built-in example
+    QStringList files; ///< to open, as FileController::openFirst() does; empty: the built-in example
     QString prompt;
     QString device;
     QString screenshot; ///< write the first complete picture of the window to this file and quit

@@ -29,8 +29,6 @@ LessonController::LessonController(const WindowParts& parts, SessionController& 
                                    const QString& folder)
     : parts_(parts), session_(session), undo_(undo), train_(parts.panels.the<TrainPanel>()),
       panel_(parts.panels.the<LessonPanel>()), player_(*this) {
-    for (const char* panel : {"lessons", "generate", "train"}) // controls are at the lower edge of their column
-        parts_.notices.banners().keepClearOf(parts_.panels.dock(panel));
     panel_.setPlayer(player_, parts_.window, folder);
     connect(&panel_, &LessonPanel::failed, this, [this](const Failure& failure) { parts_.notices.fail(failure); });
     connect(&player_, &LessonPlayer::ended, this, [this](const QString&, bool isFinished) {

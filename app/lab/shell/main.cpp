@@ -110,13 +110,13 @@ int run(int argc, char** argv) {
     if (setup.preferences.kernels == "shader") setup.device.kernels = attn::Kernels::Shader;
     for (const attn::BundledModel& model : attn::bundledModels())
         if (model.title == "english") setup.path = QString::fromStdString(model.path);
-    if (options.session.isEmpty()) setup.opens = options.path;
+    if (options.session.isEmpty()) setup.opens = options.files;
     setup.prompt = options.prompt;
     if (options.size) setup.size = *options.size;
     setup.runsFolder = data + "/runs";
     setup.lessonFolder = data + "/lessons";
     const bool isScreenshot = !options.screenshot.isEmpty();
-    setup.greets = !isScreenshot && options.path.isEmpty() && options.session.isEmpty() && options.lesson.isEmpty();
+    setup.greets = !isScreenshot && options.files.isEmpty() && options.session.isEmpty() && options.lesson.isEmpty();
     setup.asksStorage = !isScreenshot;
     if (isScreenshot)
         setup.remembersLayout = false;

@@ -3,6 +3,7 @@
 #include "app/figures/token_label.h"
 #include "app/lab/common/fit_screen.h"
 #include "app/lab/panels/attention_panel.h"
+#include "app/lab/panels/compare_panel.h"
 #include "app/lab/panels/jobs_button.h"
 #include "app/lab/panels/picture_input_panel.h"
 #include "app/lab/panels/train_panel.h"
@@ -27,6 +28,7 @@
 #include <QMimeData>
 #include <QSettings>
 
+#include <algorithm>
 #include <utility>
 
 namespace attn {
@@ -70,7 +72,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     new DockTitles(*this);
     auto* jobs = new JobsButton(bench_);
     notices_->status().addControl(jobs);
-    connect(jobs, &JobsButton::runContinued, this, [this] { panels_->the<TrainPanel>().playOrPause(); });
+    connect(jobs, &JobsButton::runContinued, &panels_->the<TrainPanel>(), &TrainPanel::continueRun);
     connect(&bridge_, &SessionBridge::failed, &bench_, &Workbench::commandFailed);
     makeWorkspaces();
     makeControllers(setup, std::move(beginning));
@@ -89,7 +91,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
     connect(&bridge_, &SessionBridge::snapshotChanged, this, &MainWindow::showSnapshot);
     menus_->update();
     setFocus(); // else the first button of a banner has it
-    if (!setup.opens.isEmpty()) files_->open(setup.opens, setup.prompt);
+    if (!setup.opens.isEmpty()) files_->openFirst(setup.opens, setup.prompt);
 }
 
 MainWindow::~MainWindow() {
@@ -163,6 +165,10 @@ void MainWindow::makeControllers(const Setup& setup, SessionController::Beginnin
     });
     connect(&bench_, &Workbench::shownRunChanged, this, &MainWindow::updateRemark);
     connect(&bench_, &Workbench::changesChanged, this, &MainWindow::updateRemark);
+    const SecondRun* second = &panels_->the<ComparePanel>().second();
+    connect(second, &SecondRun::changed, this, &MainWindow::updateWarnings);
+    connect(&notices_->status(), &StatusStrip::warningsRequested, this,
+            [this] { bench_.showPanel(bench_.snapshot()->model->warnings.empty() ? "compare" : "model"); });
     connect(&bench_, &Workbench::snapshotChanged, this, &MainWindow::finishSnapshot);
     connect(locks_.get(), &LockController::applied, this, &MainWindow::updateRemark);
     connect(locks_.get(), &LockController::applied, this, &MainWindow::updateTitle); // of a lesson
@@ -222,6 +228,7 @@ void MainWindow::finishSnapshot() {
     trainingController_->prepareEngine();
     menus_->update();
     updateRemark();
+    updateWarnings();
     lessons_->goOn();
     session_->goOn();
     scopes_->show();
@@ -251,6 +258,18 @@ void MainWindow::updateRemark() {
     else if (!locks_->own().isEmpty())
         remarks << tr("locked for class");
     notices_->status().setRemark(remarks.join(QStringLiteral(" · ")));
+}
+
+void MainWindow::updateWarnings() {
+    QStringList all;
+    const auto add = [&](const std::vector<std::string>& warnings, const Snapshot& of) {
+        for (const std::string& each : warnings)
+            all << QStringLiteral("%1: %2").arg(shownText(of.model->name), shownText(each));
+    };
+    const SecondRun& second = panels_->the<ComparePanel>().second();
+    if (bench_.hasModel()) add(bench_.snapshot()->model->warnings, *bench_.snapshot());
+    if (bench_.hasModel()) add(second.warnings(), *second.snapshot());
+    notices_->status().setWarnings(all);
 }
 
 void MainWindow::cancelWork() {
@@ -285,13 +304,16 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
     const auto urls = event->mimeData()->urls();
-    if (urls.size() == 1 && urls.front().isLocalFile() && locks_->mayOpenFiles()) event->acceptProposedAction();
+    const bool areFiles = !urls.isEmpty() && std::ranges::all_of(urls, &QUrl::isLocalFile);
+    if (areFiles && locks_->mayOpenFiles()) event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
     const auto urls = event->mimeData()->urls();
     if (urls.isEmpty()) return;
-    files_->open(urls.front().toLocalFile());
+    QStringList paths;
+    for (const QUrl& url : urls) paths << url.toLocalFile();
+    files_->openFirst(paths);
     event->acceptProposedAction();
 }
 

@@ -43,7 +43,7 @@ public:
         Preferences preferences;
         DeviceChoice device;
         QString path = "builtin:induction"; ///< opened at once, while the widgets are still being made
-        QString opens{};                    ///< opened in place of `path`
+        QStringList opens{};                ///< the first is opened in place of `path`
         QString prompt;
         QString autosaveFolder; ///< empty: no autosave
         QString runsFolder;     ///< folder of the training runs
@@ -89,6 +89,7 @@ private:
     void finishSnapshot(); ///< after the panels
     void updateTitle();    ///< the model, its step in a training run, and the session's file
     void updateRemark();   ///< lists unusual states in the status strip
+    void updateWarnings(); ///< of the open model and of the one that it is compared with
     void cancelWork();     ///< that the Cancel button is for
     void saveLayout();
 

@@ -28,6 +28,8 @@ TrainingController::TrainingController(Workbench& bench, Notices& notices, Train
         show(*snapshot);
         remember(*snapshot);
     });
+    // Also when a run is deleted or renamed.
+    connect(&bench_.runs(), &RunListModel::curvesChanged, this, &TrainingController::withdrawContinuing);
     connect(training, &TrainingBridge::viewsHeld, this, &TrainingController::offerRun);
     connect(training, &TrainingBridge::pointsArrived, &bench_.runs(), &RunListModel::append);
 }
@@ -43,6 +45,7 @@ void TrainingController::show(const TrainingSnapshot& snapshot) {
                    .arg(run, QString::number(snapshot.step), QString::number(snapshot.recipe->schedule.steps));
     notices_.status().setTraining(text);
     withdrawOffer();
+    withdrawContinuing();
 }
 
 void TrainingController::remember(const TrainingSnapshot& snapshot) {
@@ -75,13 +78,17 @@ void TrainingController::offerToContinue() {
     const int64_t step = run.points.empty() ? 0 : run.points.back().step;
     QSettings().remove(kTrainingRun); // it is offered once
     if (step >= run.recipe.schedule.steps) return;
-    notices_.offer(tr("The training run “%1” was paused at step %2 of %3.")
-                       .arg(run.name, QString::number(step), QString::number(run.recipe.schedule.steps)),
-                   {{tr("Continue training"), tr("Continue from the last checkpoint of the run"), [this, folder] {
-                         bench_.showPanel("train");
-                         bench_.runs().setActive(folder);
-                         panel_.playOrPause();
-                     }}});
+    paused_ = folder;
+    pausedOffer_ = tr("The training run “%1” was paused at step %2 of %3.")
+                       .arg(run.name, QString::number(step), QString::number(run.recipe.schedule.steps));
+    notices_.offer(pausedOffer_, {{tr("Continue training"), tr("Continue from the last checkpoint of the run"),
+                                   [this, folder] { panel_.continueRun(folder); }}});
+}
+
+void TrainingController::withdrawContinuing() {
+    if (pausedOffer_.isEmpty()) return;
+    const bool isAtHand = bench_.training().snapshot()->folder == paused_.toStdString();
+    if (isAtHand || bench_.runs().rowOf(paused_) < 0) notices_.message().withdraw(std::exchange(pausedOffer_, {}));
 }
 
 void TrainingController::offerRun() {

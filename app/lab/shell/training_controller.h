@@ -31,16 +31,19 @@ private:
     void show(const TrainingSnapshot& snapshot);
     /// Remembers the run that trains or is paused, until it is done.
     void remember(const TrainingSnapshot& snapshot);
+    /// Takes the offer to continue a run away once the run is at hand again, or gone.
+    void withdrawContinuing();
     void offerRun(); ///< which trains beside a text that is being written
 
     Workbench& bench_;
     Notices& notices_;
     TrainPanel& panel_;
     std::function<bool()> isInLesson_;
-    QString rememberedRun_;   ///< the folder of the run that trains, or did; empty: none
-    QString runOffer_;        ///< text of offerRun(), while its reason lasts
-    QString offeredBeside_;   ///< path of the model that the views keep meanwhile
-    bool isFirstUse_ = false; ///< until prepareEngine()
+    QString rememberedRun_;        ///< the folder of the run that trains, or did; empty: none
+    QString paused_, pausedOffer_; ///< folder of the run that can be continued, and the text that offers it
+    QString runOffer_;             ///< text of offerRun(), while its reason lasts
+    QString offeredBeside_;        ///< path of the model that the views keep meanwhile
+    bool isFirstUse_ = false;      ///< until prepareEngine()
 };
 
 } // namespace attn

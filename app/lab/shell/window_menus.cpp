@@ -1,6 +1,7 @@
 #include "app/lab/shell/window_menus.h"
 
 #include "app/figures/token_label.h"
+#include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/focus_ring.h"
 #include "app/lab/common/icons.h"
@@ -271,7 +272,7 @@ void WindowMenus::makeGenerateMenu() {
     addAction(menu, "stop", tr("&Stop"), tr("Stop writing, loading or exporting, and pause training"), "Ctrl+.; Esc",
               nullptr, [this] {
                   generate_.stop();
-                  if (train_.isTraining()) train_.playOrPause();
+                  if (train_.isTraining()) bench_.training().session().pause();
               });
     addAction(menu, "reset", tr("R&eset"), tr("Return to the prompt; the branches are kept"), "Ctrl+Shift+R",
               "generation", [this] { generate_.reset(); });

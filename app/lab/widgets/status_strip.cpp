@@ -40,7 +40,7 @@ QString bytes(int64_t count) { return QLocale().formattedDataSize(count, 0, QLoc
 
 StatusStrip::StatusStrip(QWidget* parent)
     : QWidget(parent), activity_(new ElidedLabel(this)), progress_(new QProgressBar(this)),
-      cancel_(new QToolButton(this)) {
+      cancel_(new QToolButton(this)), warnings_(new QToolButton(this)) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(spacing::kGap, 0, spacing::kGap, 0);
     row->setSpacing(spacing::kWide);
@@ -55,6 +55,11 @@ StatusStrip::StatusStrip(QWidget* parent)
     row->addWidget(activity_, 1);
     row->addWidget(progress_);
     row->addWidget(cancel_);
+    named(warnings_, "modelWarnings", tr("Warnings about the open models"));
+    warnings_->setAutoRaise(true);
+    connect(warnings_, &QToolButton::clicked, this, &StatusStrip::warningsRequested);
+    row->addWidget(warnings_);
+    warnings_->hide();
     remark_ = addField(tr("Some controls are locked or hidden: File > Lock for class"));
     model_ = addField(tr("The open model and its size"));
     device_ = addField(tr("The device that runs the model. Choose another in Preferences"));
@@ -111,6 +116,13 @@ void StatusStrip::addControl(QWidget* control) {
 
 void StatusStrip::setRemark(const QString& remark) {
     remark_->setText(remark);
+    fitFields();
+}
+
+void StatusStrip::setWarnings(const QStringList& warnings) {
+    warnings_->setText(warnings.size() == 1 ? tr("⚠ 1 warning") : tr("⚠ %1 warnings").arg(warnings.size()));
+    warnings_->setToolTip(warnings.join('\n'));
+    warnings_->setVisible(!warnings.isEmpty());
     fitFields();
 }
 

@@ -28,9 +28,12 @@ public:
     void addControl(QWidget* control);
     /// Shows a permanent remark at the left, such as an active lock.
     void setRemark(const QString& remark);
+    /// Shows how many warnings there are about the open models; none: nothing.
+    void setWarnings(const QStringList& warnings);
 
 signals:
     void cancelRequested();
+    void warningsRequested(); ///< the person wants to read them
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -52,7 +55,7 @@ private:
     bool canStopReading_ = false; ///< a long prompt
     QLabel* activity_;
     QProgressBar* progress_;
-    QToolButton* cancel_;
+    QToolButton *cancel_, *warnings_;
     QLabel *remark_, *model_, *device_, *speed_, *memory_;
 };
 

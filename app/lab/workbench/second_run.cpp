@@ -117,6 +117,11 @@ bool SecondRun::isComparable() const {
     return (first.answer && second_->answer) || (first.sequence && second_->sequence);
 }
 
+std::vector<std::string> SecondRun::warnings() const {
+    const bool isOwn = with_ == OtherModel && second_->model && bench_.snapshot()->path() != second_->path();
+    return isOwn ? second_->model->warnings : std::vector<std::string>();
+}
+
 QString SecondRun::problem() const {
     if (with_ == Nothing) return tr("Choose a second run.");
     if (!bench_.hasModel()) return tr("Open a model first.");

@@ -38,7 +38,8 @@ public:
     bool isComparable() const;
     /// What is missing or went wrong; empty: B runs, or has run.
     QString problem() const;
-    bool waitIdle(double seconds); ///< waits until B is idle, for tests
+    std::vector<std::string> warnings() const; ///< about B's model, if it is another one than A's
+    bool waitIdle(double seconds);             ///< waits until B is idle, for tests
 
 signals:
     void changed();
