@@ -6,6 +6,8 @@
 #include "engine/ops/tensor_ops.h"
 #include "engine/ops/training_ops.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <span>
 
@@ -39,12 +41,17 @@ void requireLinear(const ModelSpec& config, bool isOneStream) {
 Tensor readoutOfText(const ModelSpec& config, Tensor stream, Tensor row) {
     const bool isOfClasses =
         config.readout() == TextReadout::TextClass && !isEncoder(config); // an encoder has a pooler
-    if (config.residual->block->isPostNorm || (config.readout() != TextReadout::NextToken && !isOfClasses))
-        throw Error({.what =
-                         "this model's logits cannot be split into contributions: norms stand between its sublayers, "
-                         "and its readout is not linear",
-                     .where = config.name,
-                     .hint = "use the logit lens or the input attributions"});
+    const bool isPostNorm = config.residual->block->isPostNorm;
+    const bool readsLinearly = isPostNorm && config.readout() == TextReadout::MaskedToken &&
+                               !config.tokenReadout().hasMaskedHead; // as XLNet does
+    const bool isLinear = config.readout() == TextReadout::NextToken || isOfClasses || readsLinearly;
+    if (isPostNorm || !isLinear)
+        throw Error(
+            {.what = fmt::format("this model's logits cannot be split into contributions: {}{}{}",
+                                 isPostNorm ? "norms stand between its sublayers" : "",
+                                 isPostNorm && !isLinear ? ", and " : "", isLinear ? "" : "its readout is not linear"),
+             .where = config.name,
+             .hint = "use the logit lens or the input attributions"});
     requireLinear(config, stream.shape().columns() == config.modelWidth);
     Graph& graph = *stream.graph;
     const Tensor rows = heldNorm(config, take(stream, row));

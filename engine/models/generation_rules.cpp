@@ -260,7 +260,10 @@ GenerationRules GenerationRules::read(const std::filesystem::path& folder, const
     rules.suppressed = fields.tokens("suppress_tokens");
     rules.suppressedFirst = fields.tokens("begin_suppress_tokens");
     rules.minLength = fields.wholeNumber("min_length", 0);
-    rules.minNewTokens = fields.wholeNumber("min_new_tokens", 0);
+    if (const int least = fields.wholeNumber("min_new_tokens", -1); least >= 0) { // it wins, as in transformers
+        rules.minNewTokens = least;
+        rules.minLength = 0;
+    }
     rules.repeatFree = fields.wholeNumber("no_repeat_ngram_size", 0);
     if (const int most = fields.wholeNumber("max_length", 0); most > 0) rules.maxLength = most;
     if (const int most = fields.wholeNumber("max_new_tokens", 0); most > 0) rules.maxNewTokens = most;

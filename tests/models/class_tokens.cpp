@@ -55,6 +55,18 @@ TEST_CASE("class tokens: ids that are no tokens are named once for each field", 
                CONTAINS("\"suppress_tokens\" is [50,51,52,") && CONTAINS("not tokens of the 50 in the vocabulary"));
 }
 
+TEST_CASE("class tokens: the least number of new tokens counts before the least length, as in transformers",
+          "[models]") {
+    const GenerationRules both = rulesOf({}, 50, R"({"min_length": 20, "min_new_tokens": 3})");
+    CHECK(both.minNewTokens == 3);
+    CHECK(both.minLength == 0);
+    CHECK(rulesOf({}, 50, R"({"min_length": 20, "min_new_tokens": 0})").minLength == 0);
+    CHECK(rulesOf({}, 50, R"({"min_length": 20, "min_new_tokens": null})").minLength == 20);
+    const GenerationRules wrong = rulesOf({}, 50, R"({"min_length": 20, "min_new_tokens": "x"})");
+    CHECK(wrong.minLength == 20);
+    CHECK(wrong.warnings.size() == 1);
+}
+
 TEST_CASE("class tokens: a model that does not say its end or its start has those of its class", "[models]") {
     const auto open = [](const char* model, std::initializer_list<const char*> fields) {
         ModelFolder folder(model);
