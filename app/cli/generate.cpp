@@ -41,7 +41,8 @@ struct HowToWrite {
     Sampling sampling{.greedy = false};
     BeamSettings beam{.width = 0}; ///< width 0: no beam search
 };
-HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rules) {
+/// @throws Error if options have no effect on texts that are written so
+HowToWrite howToWrite(const Command& command, const GenerateOptions& options, const GenerationRules& rules) {
     HowToWrite how;
     const bool draws = options.temperature || options.topK || options.topP || options.minP;
     const bool isChosen = options.greedy || draws || options.beams;
@@ -61,21 +62,6 @@ HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rul
                        "replace it.\n",
                        rules.file, rules.choice->text());
     }
-    const int beams = options.beams.value_or(how.beam.width);
-    if (beams > 0 && draws)
-        throw Error(
-            {.what = "a beam search draws no tokens: --temperature, --top-k, --top-p and --min-p change nothing",
-             .where = fmt::format("--beams {}", beams),
-             .hint = "leave them out, or give --beams 0"});
-    if (options.greedy && draws)
-        throw Error({.what = "the most probable token is not drawn: --temperature, --top-k, --top-p and --min-p change "
-                             "nothing",
-                     .where = "--greedy",
-                     .hint = "leave them out, or leave out --greedy"});
-    if (beams == 0 && options.lengthPenalty)
-        throw Error({.what = "only a beam search has a length penalty",
-                     .where = "--length-penalty",
-                     .hint = "give --beams too, such as --beams 4"});
     if (options.greedy) how.sampling.greedy = true;
     const auto put = [](const auto& given, auto& value) {
         if (given) value = static_cast<std::remove_reference_t<decltype(value)>>(*given);
@@ -89,6 +75,15 @@ HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rul
     put(options.lengthPenalty, how.beam.lengthPenalty);
     how.sampling.seed = options.seed;
     how.beam.repetitionPenalty = how.sampling.repetitionPenalty;
+    const std::string by = isChosen ? std::string() : ", which " + rules.file + " chooses";
+    if (how.beam.width > 0)
+        refuseIdle(command, {"--greedy", "--temperature", "--top-k", "--top-p", "--min-p", "--seed", "--formed"},
+                   "a beam search" + by, "texts without one (--beams 0)");
+    else
+        refuseIdle(command, {"--length-penalty"}, "a text without a beam search", "a beam search, such as --beams 4");
+    if (how.sampling.greedy)
+        refuseIdle(command, {"--temperature", "--top-k", "--top-p", "--min-p", "--seed"},
+                   "the most probable token" + by, "tokens that are drawn, for example with --temperature 1");
     return how;
 }
 
@@ -198,11 +193,11 @@ int generateByBeam(const GenerateOptions& options, BeamSettings settings, Langua
                         {"logProbability", each.logProbability},
                         {"score", each.score},
                         {"fate", kFates.at(static_cast<size_t>(each.fate))}});
-    print({{"hypotheses", hypotheses}, {"tree", tree}});
+    print({{"hypotheses", hypotheses}, {"tree", tree}}, model.info());
     return kDone;
 }
 
-int generate(const GenerateOptions& options) {
+int generate(const Command& command, const GenerateOptions& options) {
     const auto model = options.model.open(false);
     if (!predictsTokens(model->config().readout()))
         throw Error({.what = "this model predicts no tokens; it does not continue a text",
@@ -235,7 +230,7 @@ int generate(const GenerateOptions& options) {
                    model->cacheBytes(longest) >> 20, model->device().name());
     model->setSides(
         {.source = options.prompt.encodeSource(*model), .parents = options.prompt.readTree(*model, tokens.size())});
-    const HowToWrite how = howToWrite(options, rules);
+    const HowToWrite how = howToWrite(command, options, rules);
     if (how.beam.width > 0 && most > 0) {
         model->feed(tokens);
         return generateByBeam(options, how.beam, *model, length);
@@ -305,7 +300,7 @@ int generate(const GenerateOptions& options) {
                                 {"sameChoice", check.sameChoice},
                                 {"largestDifference", check.largestDifference},
                                 {"largestLogit", check.largestLogit}};
-        print(result);
+        print(std::move(result), model->info());
         return kDone;
     }
     write(decoder ? decoder->finish() : "");
@@ -376,7 +371,7 @@ void addGenerate(Command& command) {
     command.flag("--json", options->json, "print text, tokens, probabilities and timing as JSON at the end");
     command.example("attention-cli generate builtin:stories --prompt 'Once upon a time' --temperature 0.8 --top-p 0.95 "
                     "--seed 7");
-    command.action([=] { return generate(*options); });
+    command.action([=, &command] { return generate(command, *options); });
 }
 
 } // namespace attn::cli

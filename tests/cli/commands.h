@@ -2,6 +2,8 @@
 
 #include "tests/support/program.h"
 
+#include <nlohmann/json.hpp>
+
 namespace attn::test {
 
 /// Commands that `attention-cli --help` lists below the titles of groups.
@@ -15,6 +17,14 @@ inline std::vector<std::string> commands() {
             names.push_back(line.substr(2, line.find(' ', 2) - 2));
     }
     return names;
+}
+
+/// What a command prints with --json.
+inline nlohmann::json jsonOf(const std::string& arguments) {
+    INFO(arguments);
+    const Answer answer = runProgram(arguments + " --json", " 2>/dev/null");
+    REQUIRE(answer.code == 0);
+    return nlohmann::json::parse(answer.text);
 }
 
 } // namespace attn::test

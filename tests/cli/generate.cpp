@@ -1,21 +1,7 @@
+#include "tests/cli/commands.h"
 #include "tests/models/model_folder.h"
-#include "tests/support/program.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace attn::test;
-
-namespace {
-
-/// What attention-cli prints as JSON.
-nlohmann::json jsonOf(const std::string& arguments) {
-    INFO(arguments);
-    const Answer answer = runProgram(arguments + " --json", " 2>/dev/null");
-    CHECK(answer.code == 0);
-    return nlohmann::json::parse(answer.text);
-}
-
-} // namespace
 
 TEST_CASE("generate: every end of a text is said, on standard error and in JSON", "[cli][gpu]") {
     ModelFolder folder("gpt2");
