@@ -2,7 +2,7 @@
 
 #include "tests/support/program.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace attn::test {
 
@@ -20,11 +20,6 @@ inline std::vector<std::string> commands() {
 }
 
 /// What a command prints with --json.
-inline nlohmann::json jsonOf(const std::string& arguments) {
-    INFO(arguments);
-    const Answer answer = runProgram(arguments + " --json", " 2>/dev/null");
-    REQUIRE(answer.code == 0);
-    return nlohmann::json::parse(answer.text);
-}
+nlohmann::json jsonOf(const std::string& arguments);
 
 } // namespace attn::test
