@@ -320,6 +320,11 @@ int Command::run() const {
     return command.act_ ? command.act_() : 0;
 }
 
+bool Command::isGiven(std::string_view name) const {
+    const auto option = std::ranges::find(options_, name, [](const auto& each) { return each->name_; });
+    return option != options_.end() && (*option)->parsed_->count() > 0;
+}
+
 HelpPage Command::help() const {
     HelpPage page;
     page.path = path_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -96,6 +97,8 @@ public:
     std::optional<Reply> parse(std::vector<std::string> arguments);
     /// Runs the action of the chosen command, which parse() found.
     int run() const;
+    /// Whether the parsed arguments hold this option. @param name "--out", or "SPEC ..." of an argument
+    bool isGiven(std::string_view name) const;
 
     HelpPage help() const;
 

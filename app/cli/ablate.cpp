@@ -43,7 +43,7 @@ void printEffects(const Asked& asked, const HeadEffects& effects, bool isJson) {
     if (isJson) {
         nlohmann::json json{{"target", asked.targetJson(effects.target)}, {"logit", effects.whole}};
         for (const Row& row : rows) json["without"].push_back({{"name", row.name}, {"effect", row.effect}});
-        return print(json);
+        return asked.print(json);
     }
     fmt::print("{}: {:+.4f}\nchange when one of these is removed:\n", asked.targetText(effects.target),
                static_cast<double>(effects.whole));
@@ -62,7 +62,7 @@ void printPatching(const Asked& asked, const PatchEffects& effects, bool isJson)
             const auto row = std::span(effects.effects).subspan(block * tokens, tokens);
             json["effects"].push_back(std::vector<float>(row.begin(), row.end()));
         }
-        return print(json);
+        return asked.print(json);
     }
     fmt::print(
         "{}: {:+.4f} in this run, {:+.4f} in the other.\nShare of the gap that closes when {} of one layer at one "

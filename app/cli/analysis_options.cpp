@@ -85,8 +85,9 @@ Asked::Asked(const AnalysisOptions& options, const char* command, const std::str
                          .hint = "leave out --image, or name a vision model"});
         picture_ = options.picture.read(); // reads it before a large model is loaded
         const std::optional<Image> other =
-            from.empty() ? std::nullopt : std::optional(ImageOptions{.image = from, .asked = {}}.read());
+            from.empty() ? std::nullopt : std::optional(ImageOptions{.image = from}.read());
         auto model = options.model.openVision(options.picture.asked);
+        notes_ = notesOn(*picture_, *model);
         input_ = model->patchesOf(*picture_);
         if (other) other_ = model->patchesOf(*other);
         model_ = std::move(model);
@@ -106,6 +107,13 @@ Asked::Asked(const AnalysisOptions& options, const char* command, const std::str
 int Asked::choiceNamed(const std::string& text, const char* option) const {
     if (text.empty()) return -1;
     return hasClasses() ? classNamed(info(), text) : tokenNamed(languageModel(*model_), text, option);
+}
+
+void Asked::refusePosition(const Command& command) const {
+    if (hasClasses())
+        refuseIdle(command, {"--position"},
+                   fmt::format("a class, which {} says of the whole {}", info().name, isText() ? "text" : "picture"),
+                   "models that predict tokens");
 }
 
 LogitTarget Asked::target() const {
@@ -182,6 +190,8 @@ std::shared_ptr<AnalysisResult> runAnalysis(RunningModel& model, const AnalysisC
     return attn::runAnalysis(analysis, model, reported);
 }
 
+void Asked::print(nlohmann::json json) const { attn::cli::print(std::move(json), info(), notes_); }
+
 std::string tokenText(const ModelInfo& model, int token) {
     const auto& texts = model.tokenTexts;
     return token >= 0 && static_cast<size_t>(token) < texts.size() ? inQuotes(texts[static_cast<size_t>(token)])
@@ -193,6 +203,12 @@ nlohmann::json tokenJson(const ModelInfo& model, int token) {
     const auto& texts = model.tokenTexts;
     if (token >= 0 && static_cast<size_t>(token) < texts.size()) json["text"] = texts[static_cast<size_t>(token)];
     return json;
+}
+
+void print(nlohmann::json json, const ModelInfo& model, const std::vector<std::string>& input) {
+    json["warnings"] = model.warnings;
+    for (const std::string& warning : input) json["warnings"].push_back(warning);
+    print(json);
 }
 
 void print(const nlohmann::json& json) {

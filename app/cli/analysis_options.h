@@ -41,6 +41,8 @@ public:
     const Input& input() const { return input_; }
     const Image& picture() const { return *picture_; } ///< as stored in the file
 
+    /// Refuses --position where the answer to explain is a class of the whole input. @throws Error
+    void refusePosition(const Command& command) const;
     LogitTarget target() const; ///< @throws Error that names an unknown token or class
     /// The token or class with this name. @param option for messages
     int choiceNamed(const std::string& text, const char* option) const;
@@ -61,6 +63,7 @@ public:
     nlohmann::json rowJson(size_t row) const;
     size_t firstPatch() const { return info().prefix.size(); } ///< the row of the first patch
     size_t firstRow(int stream) const;                         ///< of a stream, in a text: see TextRows
+    void print(nlohmann::json json) const;                     ///< with the warnings about the model and its picture
     std::string headName(int site, int head) const;            ///< "L2 H1", "Cross L0 H3"
 
 private:
@@ -68,6 +71,7 @@ private:
     Input input_;
     std::optional<Input> other_;
     std::optional<Image> picture_;
+    std::vector<std::string> notes_; ///< on the picture
     std::string target_, against_;
 };
 

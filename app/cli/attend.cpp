@@ -65,7 +65,8 @@ PatternWindow readWindow(const std::string& text, const AttentionSizes& sizes, i
     return boundedWindow(window, sizes.queries, sizes.keys, pixels);
 }
 
-int attend(const AttendOptions& options) {
+int attend(const Command& command, const AttendOptions& options) {
+    if (options.window.empty()) refuseIdle(command, {"--pixels"}, "a whole pattern", "--window");
     const AttentionSpec spec = readSpec(options.spec);
     const HeadCounts counts = headCounts(spec);
     if (options.input.empty() == options.random.empty())
@@ -140,7 +141,7 @@ void addAttend(Command& command) {
     command.option("--out FILE", options->out, "file to write: .safetensors or .npz").required();
     command.example("attention-cli attend --spec 'heads=multi_head(4), position=alibi, mask=causal & window(16)' "
                     "--random 64,16 --out attention.npz");
-    command.action([=] { return attend(*options); });
+    command.action([=, &command] { return attend(command, *options); });
 }
 
 } // namespace attn::cli

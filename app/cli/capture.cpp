@@ -44,6 +44,7 @@ std::vector<CapturedHook> captureText(const CaptureOptions& options) {
 std::vector<CapturedHook> capturePicture(const CaptureOptions& options) {
     const Image image = options.picture.read();
     const auto model = options.model.openVision(options.picture.asked);
+    notesOn(image, *model);
     const std::vector<float> patches = model->patchesOf(image);
     auto hooks = model->capture(patches, hooksOf(options, *model));
     writeCapture(options.out, model->info(), patches, hooks);

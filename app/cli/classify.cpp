@@ -37,12 +37,14 @@ void noteActivation(ClassActivation activation) {
 }
 
 /// @throws Error for a model without a readout of classes
-int classifyText(const ClassifyOptions& options) {
+int classifyText(const Command& command, const ClassifyOptions& options) {
     const auto model = options.model.open(false);
     if (model->config().classReadout().labels.empty())
         throw Error({.what = "this model has no classes",
                      .where = model->info().name,
                      .hint = "train one with the task classify, tag, answer or next-sentence"});
+    if (model->config().readout() == TextReadout::TokenClass)
+        refuseIdle(command, {"--top"}, "a class of each token", "classes of a whole text, and answers");
     const TextInput input = options.prompt.encodeInput(*model);
     model->predict(input);
     const TextClasses classes = *model->classes();
@@ -80,14 +82,14 @@ int classifyText(const ClassifyOptions& options) {
                              {isOne    ? "classes"
                               : isSpan ? "answers"
                                        : "words",
-                              rows},
-                             {"warnings", model->info().warnings}});
+                              rows}},
+              model->info());
     return kDone;
 }
 
-int classify(const ClassifyOptions& options) {
+int classify(const Command& command, const ClassifyOptions& options) {
     if (options.picture.image.empty() && axisOfModel(options.model.path) != AxisKind::Patches)
-        return classifyText(options);
+        return classifyText(command, options);
     if (options.picture.image.empty())
         throw Error({.what = "this model reads a picture, and none is given",
                      .where = options.model.path,
@@ -95,6 +97,7 @@ int classify(const ClassifyOptions& options) {
     const Image image = options.picture.read();
     const auto model = options.model.openVision(options.picture.asked);
     const ModelInfo& info = model->info();
+    const std::vector<std::string> notes = notesOn(image, *model);
     const std::vector<float> logits = model->predict(model->patchesOf(image));
     requireFinite(logits, "logits", info.name);
     const std::vector<float> shares = saidOf(logits, info.activation);
@@ -111,8 +114,6 @@ int classify(const ClassifyOptions& options) {
         else
             fmt::print("{}  {}\n", shown(shares[at], info.activation), printable(info.labelOf(index)));
     }
-    nlohmann::json warnings = info.warnings;
-    if (!image.remark.empty()) warnings.push_back(image.remark);
     if (!options.json)
         noteActivation(info.activation);
     else
@@ -121,8 +122,8 @@ int classify(const ClassifyOptions& options) {
                              {"width", info.image.width},
                              {"height", info.image.height},
                              {"activation", nameOf(info.activation)},
-                             {"classes", classes},
-                             {"warnings", warnings}});
+                             {"classes", classes}},
+              info, notes);
     return kDone;
 }
 
@@ -149,7 +150,7 @@ void addClassify(Command& command) {
     addJson(command, options->json);
     command.example("attention-cli classify builtin:vit-shapes --image circle.png --top 3");
     command.example("attention-cli classify runs/opinions --prompt 'what a fine day'");
-    command.action([=] { return classify(*options); });
+    command.action([=, &command] { return classify(command, *options); });
 }
 
 } // namespace attn::cli

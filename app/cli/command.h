@@ -9,9 +9,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Code that several subcommands use. Each subcommand has its own file; catalogue.cpp lists them.
@@ -24,6 +26,7 @@ class VisionModel;
 struct Encoding;
 struct Figure;
 struct FigureTheme;
+struct ModelInfo;
 } // namespace attn
 
 namespace attn::cli {
@@ -48,16 +51,27 @@ private:
     DeviceChoice choice() const;
 };
 
+/// Refuses options that have no effect on what is asked for.
+/// @param with what they have no effect: "--view rollout"  @param readers what they are for: "--view attention"
+/// @throws Error that names the first of them on the command line
+void refuseIdle(const Command& command, std::initializer_list<std::string_view> options, std::string_view with,
+                std::string_view readers);
+
 /// A picture and the size at which a vision model reads it.
 struct ImageOptions {
     std::string image;
-    std::optional<ImageSize> asked; ///< empty: the model's own
+    std::optional<ImageSize> asked;   ///< empty: the model's own
+    const Command* command = nullptr; ///< whose options these are; null: of none
 
     /// @param isRequired false if a prompt may be given instead
-    void addTo(Command& command, bool isRequired);
-    /// @throws Error if the file cannot be read as a picture
+    void addTo(Command& given, bool isRequired);
+    /// @throws Error if the file cannot be read as a picture, or if options of texts are given too
     Image read() const;
 };
+
+/// What a person should know of a picture that a model reads: a remark on its file, and what preparing it changed.
+/// Writes the latter to standard error, as ImageOptions::read() does the remark.
+std::vector<std::string> notesOn(const Image& image, const VisionModel& model);
 
 /// Reports on standard error how many tokens after the last word of a tree have no position, if any.
 /// @param end of the tree  @param length of the text, both in tokens
@@ -86,6 +100,10 @@ struct PromptOptions {
     /// source.
     /// @throws Error if the prompt is empty or needs a tokenizer that the model lacks
     std::vector<int> encode(const LanguageModel& model) const;
+
+private:
+    /// @throws Error if a model that finds answers in a passage has none to look in
+    void requirePassage(const LanguageModel& model, const std::vector<int>& ids, const std::vector<int>& given) const;
 };
 
 /// The tokens of a text from the command line, or of a pair of texts. Warns about characters without a token and about
@@ -96,6 +114,9 @@ Encoding readText(const Tokenizer& tokenizer, const std::string& text,
 /// Adds --device and --kernels.
 void addDevice(Command& command, DeviceChoice& choice);
 void addJson(Command& command, bool& isJson);
+void printWarnings(const std::vector<std::string>& warnings); ///< to standard error
+/// Prints JSON with the warnings of the model that was opened for it. @param input warnings about what the model reads
+void print(nlohmann::json json, const ModelInfo& model, const std::vector<std::string>& input = {});
 /// Prints JSON. Bytes that are not UTF-8, for example in folder names, become U+FFFD.
 void print(const nlohmann::json& json);
 /// "light", "dark" or "projector". Any other key gives light.

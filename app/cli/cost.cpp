@@ -31,7 +31,12 @@ struct CostOptions {
 /// The attentions that are compared when none is named.
 const std::vector<std::string> kSpecs{"mask=causal", "mask=causal & window(256)", "mask=causal, normaliser=linear"};
 
-int cost(const CostOptions& options) {
+int cost(const Command& command, const CostOptions& options) {
+    if (options.parts)
+        refuseIdle(command, {"SPEC", "--from", "--to", "--measure"}, "--parts, which measures every part",
+                   "costs without it");
+    else if (!options.measures)
+        refuseIdle(command, {"--device", "--kernels"}, "costs that are counted", "--measure and --parts");
     std::vector<std::pair<std::string, AttentionSpec>> specs; // all read before anything is printed
     for (const std::string& text : options.specs.empty() ? kSpecs : options.specs)
         specs.emplace_back(text, AttentionSpec::parse(text));
@@ -120,7 +125,7 @@ void addCost(Command& command) {
     command.option("--out FILE", options->out,
                    "figure (.png, .svg, .pdf) or .json file to write; with --parts, a table with tabs");
     command.example("attention-cli cost 'mask=causal' 'mask=causal & window(256)' --measure --out cost.svg");
-    command.action([=] { return cost(*options); });
+    command.action([=, &command] { return cost(command, *options); });
 }
 
 } // namespace attn::cli

@@ -103,7 +103,7 @@ int detect(const DetectOptions& options) {
     json["kinds"] = listKinds(*found, asked.isText(), options.json);
     if (!options.like.empty()) json["like"] = listLike(options, *found);
     if (options.cluster > 0) json["groups"] = listGroups(options, *found);
-    if (options.json) print(json);
+    if (options.json) asked.print(json);
     return kDone;
 }
 

@@ -4,6 +4,7 @@
 #include "app/cli/progress_line.h"
 
 #include "engine/models/bundled.h"
+#include "engine/models/model_source.h"
 #include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/recipe.h"
@@ -66,7 +67,9 @@ int evaluate(const EvalOptions& options) {
     if (!options.data.empty()) return evaluateLabels(options, recipe);
     requireRun(options.path, recipe,
                "; for another model of classes, give --data FILE with labelled texts or pictures");
-    if (activationOf(weights) != ClassActivation::Softmax) return evaluateLabels(options, recipe);
+    const auto source = openModelSource(weights.string());
+    if (source->config().classReadout().activation != ClassActivation::Softmax) return evaluateLabels(options, recipe);
+    printWarnings(source->warnings());
     Trainer trainer(readRecipe(recipe), options.device);
     loadWeights(trainer, weights);
     const Split split = options.split == "test"    ? Split::Test
@@ -78,7 +81,10 @@ int evaluate(const EvalOptions& options) {
     const Evaluation evaluation = trainer.evaluate(split, count);
     nlohmann::json json = evaluationJson(trainer, evaluation);
     nlohmann::json* const to = options.json ? &json : nullptr;
-    json["split"] = options.split;
+    json.update({{"model", source->config().name},
+                 {"path", options.path},
+                 {"split", options.split},
+                 {"warnings", source->warnings()}});
     if (!to) printEvaluation(trainer, evaluation, options.split);
     printBleu(trainer, split, options.split, to);
     printSpans(trainer, split, options.split, to);

@@ -61,7 +61,8 @@ TaskSettings atLength(const Plan& plan, const std::string& task, int length) {
     return settings;
 }
 
-int extrapolate(const ExtrapolateOptions& options) {
+int extrapolate(const Command& command, const ExtrapolateOptions& options) {
+    if (options.task != "text") refuseIdle(command, {"--text"}, "--task " + options.task, "--task text");
     const Task& task = taskNamed(options.task);
     const Plan plan = planOf(options);
     const int64_t steps = options.steps > 0 ? options.steps : plan.steps;
@@ -148,7 +149,7 @@ void addExtrapolate(Command& command) {
     command.option("--out FILE", options->out, "figure (.png, .svg, .pdf) or .json file to write").required();
     command.example("attention-cli extrapolate --text book.txt --out lengths.svg");
     command.example("attention-cli extrapolate --task copy --out copying.svg");
-    command.action([=] { return extrapolate(*options); });
+    command.action([=, &command] { return extrapolate(command, *options); });
 }
 
 } // namespace attn::cli

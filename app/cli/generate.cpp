@@ -7,6 +7,7 @@
 #include "engine/inference/beam_search.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
+#include "engine/inference/text_end.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,7 +41,8 @@ struct HowToWrite {
     Sampling sampling{.greedy = false};
     BeamSettings beam{.width = 0}; ///< width 0: no beam search
 };
-HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rules) {
+/// @throws Error if options have no effect on texts that are written so
+HowToWrite howToWrite(const Command& command, const GenerateOptions& options, const GenerationRules& rules) {
     HowToWrite how;
     const bool draws = options.temperature || options.topK || options.topP || options.minP;
     const bool isChosen = options.greedy || draws || options.beams;
@@ -60,21 +62,6 @@ HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rul
                        "replace it.\n",
                        rules.file, rules.choice->text());
     }
-    const int beams = options.beams.value_or(how.beam.width);
-    if (beams > 0 && draws)
-        throw Error(
-            {.what = "a beam search draws no tokens: --temperature, --top-k, --top-p and --min-p change nothing",
-             .where = fmt::format("--beams {}", beams),
-             .hint = "leave them out, or give --beams 0"});
-    if (options.greedy && draws)
-        throw Error({.what = "the most probable token is not drawn: --temperature, --top-k, --top-p and --min-p change "
-                             "nothing",
-                     .where = "--greedy",
-                     .hint = "leave them out, or leave out --greedy"});
-    if (beams == 0 && options.lengthPenalty)
-        throw Error({.what = "only a beam search has a length penalty",
-                     .where = "--length-penalty",
-                     .hint = "give --beams too, such as --beams 4"});
     if (options.greedy) how.sampling.greedy = true;
     const auto put = [](const auto& given, auto& value) {
         if (given) value = static_cast<std::remove_reference_t<decltype(value)>>(*given);
@@ -88,6 +75,15 @@ HowToWrite howToWrite(const GenerateOptions& options, const GenerationRules& rul
     put(options.lengthPenalty, how.beam.lengthPenalty);
     how.sampling.seed = options.seed;
     how.beam.repetitionPenalty = how.sampling.repetitionPenalty;
+    const std::string by = isChosen ? std::string() : ", which " + rules.file + " chooses";
+    if (how.beam.width > 0)
+        refuseIdle(command, {"--greedy", "--temperature", "--top-k", "--top-p", "--min-p", "--seed", "--formed"},
+                   "a beam search" + by, "texts without one (--beams 0)");
+    else
+        refuseIdle(command, {"--length-penalty"}, "a text without a beam search", "a beam search, such as --beams 4");
+    if (how.sampling.greedy)
+        refuseIdle(command, {"--temperature", "--top-k", "--top-p", "--min-p", "--seed"},
+                   "the most probable token" + by, "tokens that are drawn, for example with --temperature 1");
     return how;
 }
 
@@ -124,11 +120,35 @@ void writePicture(const GenerateOptions& options, const LanguageModel& model, co
         throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
 }
 
+/// How many tokens the model writes at most, and why a text of so many ends.
+struct Length {
+    int most = 0;
+    TextEnd atMost = TextEnd::MaxTokens;
+};
+Length lengthOf(const GenerateOptions& options, const LanguageModel& model, size_t promptLength) {
+    if (options.maxTokens) return {.most = *options.maxTokens};
+    const auto given = static_cast<int64_t>(promptLength);
+    if (const auto& picture = model.config().picture)
+        return {.most = static_cast<int>(std::max<int64_t>(picture->tokens() - given, 0)),
+                .atMost = TextEnd::PictureComplete};
+    const int64_t most =
+        static_cast<int64_t>(mostTokens(model.source().generation(), promptLength, promptLength + kTokens)) - given;
+    return {.most = static_cast<int>(std::max<int64_t>(most, 0)),
+            .atMost = most < kTokens ? TextEnd::FolderLimit : TextEnd::MaxTokens};
+}
+
+/// Writes why a text ended to standard error.
+void printEnd(const GenerateOptions& options, TextEnd end, const std::string& sentence) {
+    const bool isChangeable = !options.maxTokens && (end == TextEnd::MaxTokens || end == TextEnd::FolderLimit);
+    fmt::print(stderr, "attention-cli: {}{}\n", sentence,
+               isChangeable ? " --max-tokens sets another length." : std::string_view());
+}
+
 /// Writes the best hypothesis of a beam search after the tokens in the model.
-/// @param most tokens to write
-int generateByBeam(const GenerateOptions& options, BeamSettings settings, LanguageModel& model, int most) {
-    settings.maxTokens = most;
+int generateByBeam(const GenerateOptions& options, BeamSettings settings, LanguageModel& model, const Length& length) {
+    settings.maxTokens = length.most;
     std::vector<int> written = model.tokens();
+    const size_t promptLength = written.size();
     const BeamResult found = beamSearch(model, settings);
     if (!found.hypotheses.empty()) {
         const std::vector<int>& best = found.hypotheses.front().tokens;
@@ -139,18 +159,33 @@ int generateByBeam(const GenerateOptions& options, BeamSettings settings, Langua
     const auto textOf = [&](const std::vector<int>& tokens) {
         return tokenizer ? tokenizer->decode(tokens, true) : fmt::format("{}", fmt::join(tokens, " "));
     };
+    const auto endOf = [&](const Hypothesis& each) {
+        std::vector<int> all(written.begin(), written.begin() + static_cast<std::ptrdiff_t>(promptLength));
+        all.insert(all.end(), each.tokens.begin(), each.tokens.end());
+        const bool isFull = std::ssize(each.tokens) < length.most;
+        const TextEnd end = endAtToken(model, all).value_or(isFull ? TextEnd::ContextFull : length.atMost);
+        return std::pair(end, sentenceOf(end, model, all, promptLength));
+    };
     if (!options.json) {
         const std::string text = found.hypotheses.empty() ? std::string() : textOf(found.hypotheses.front().tokens);
         fmt::print("{}\n", isatty(STDOUT_FILENO) == 1 ? printableLines(text) : text);
+        if (!found.hypotheses.empty()) {
+            const auto [end, sentence] = endOf(found.hypotheses.front());
+            printEnd(options, end, sentence);
+        }
         return kDone;
     }
     nlohmann::json hypotheses = nlohmann::json::array(), tree = nlohmann::json::array();
-    for (const Hypothesis& each : found.hypotheses)
+    for (const Hypothesis& each : found.hypotheses) {
+        const auto [end, sentence] = endOf(each);
         hypotheses.push_back({{"text", textOf(each.tokens)},
                               {"tokens", each.tokens},
                               {"logProbability", each.logProbability},
                               {"score", each.score},
+                              {"end", nameOf(end)},
+                              {"ended", sentence},
                               {"node", each.node}});
+    }
     constexpr std::array kFates{"kept", "dropped", "finished"};
     for (const BeamNode& each : found.tree)
         tree.push_back({{"token", each.token},
@@ -158,11 +193,11 @@ int generateByBeam(const GenerateOptions& options, BeamSettings settings, Langua
                         {"logProbability", each.logProbability},
                         {"score", each.score},
                         {"fate", kFates.at(static_cast<size_t>(each.fate))}});
-    print({{"hypotheses", hypotheses}, {"tree", tree}});
+    print({{"hypotheses", hypotheses}, {"tree", tree}}, model.info());
     return kDone;
 }
 
-int generate(const GenerateOptions& options) {
+int generate(const Command& command, const GenerateOptions& options) {
     const auto model = options.model.open(false);
     if (!predictsTokens(model->config().readout()))
         throw Error({.what = "this model predicts no tokens; it does not continue a text",
@@ -187,26 +222,18 @@ int generate(const GenerateOptions& options) {
                      .where = "--prompt",
                      .hint = "shorten the prompt"});
     const GenerationRules& rules = model->source().generation();
-    const auto usual = static_cast<int64_t>(mostTokens(rules, promptLength, promptLength + kTokens)) -
-                       static_cast<int64_t>(promptLength); // a folder may want shorter texts
-    const int64_t missing = picture ? picture->tokens() - std::ssize(tokens) : usual;
-    const int most = options.maxTokens.value_or(static_cast<int>(std::max<int64_t>(missing, 0)));
-    if (!options.maxTokens && !picture && usual <= 0)
-        fmt::print(stderr,
-                   "attention-cli: warning: {} ends a text at {} tokens (max_length), and the prompt has {}, so that "
-                   "nothing is written; --max-tokens sets another length\n",
-                   rules.file, rules.maxLength.value_or(0), promptLength);
-
+    const Length length = lengthOf(options, *model, promptLength);
+    const int most = length.most;
     if (const size_t longest = std::min(promptLength + static_cast<size_t>(most), capacity);
         static_cast<int64_t>(longest) > model->cacheRows())
         fmt::print(stderr, "attention-cli: the keys and values of {} tokens take {} MiB on {}\n", longest,
                    model->cacheBytes(longest) >> 20, model->device().name());
     model->setSides(
         {.source = options.prompt.encodeSource(*model), .parents = options.prompt.readTree(*model, tokens.size())});
-    const HowToWrite how = howToWrite(options, rules);
+    const HowToWrite how = howToWrite(command, options, rules);
     if (how.beam.width > 0 && most > 0) {
         model->feed(tokens);
-        return generateByBeam(options, how.beam, *model, most);
+        return generateByBeam(options, how.beam, *model, length);
     }
     const size_t fullLength = std::min(promptLength + static_cast<size_t>(most), capacity + 1);
     std::optional<StreamDecoder> decoder;
@@ -229,30 +256,25 @@ int generate(const GenerateOptions& options) {
     const double prefillSeconds = std::chrono::duration<double>(Clock::now() - start).count();
     show(); // reports a refused input before anything is printed
     const auto decodeStart = Clock::now();
-    std::string end = "max-tokens";
+    TextEnd end = length.atMost;
     nlohmann::json steps = nlohmann::json::array();
     std::vector<std::vector<float>> written; // logits, for the check
     for (int i = 0; i < most; ++i) {
         if (options.formed) written.emplace_back(model->logits().begin(), model->logits().end());
         const Candidate next = sampleToken(model->logits(), how.sampling, tokens, tokens.size(),
                                            tokenLimits(rules, tokens, promptLength, fullLength));
-        const auto& stops = model->source().stopTokens();
         tokens.push_back(next.token);
         if (options.json)
             steps.push_back({{"token", next.token}, {"probability", next.probability}, {"logit", next.logit}});
-        if (std::ranges::find(stops, next.token) != stops.end()) {
-            end = "stop-token";
-            break;
-        }
-        show();
-        if (picture && std::ssize(tokens) == picture->tokens()) {
-            end = "picture-complete";
+        const std::optional<TextEnd> ended = endAtToken(*model, tokens);
+        if (ended != TextEnd::EndToken) show();
+        if (ended) {
+            end = *ended;
             break;
         }
         if (i + 1 == most) break;
         if (model->tokens().size() == capacity) {
-            end = "context-full";
-            fmt::print(stderr, "\nattention-cli: generation stops here: the context of {} tokens is full\n", capacity);
+            end = TextEnd::ContextFull;
             break;
         }
         model->feed(std::span(tokens).last(1));
@@ -260,13 +282,15 @@ int generate(const GenerateOptions& options) {
     const double seconds = std::chrono::duration<double>(Clock::now() - decodeStart).count();
     const auto generated = tokens.size() - promptLength;
     writePicture(options, *model, tokens);
+    const std::string ended = sentenceOf(end, *model, tokens, promptLength);
     const FormedCheck check = options.formed ? compareWithFormed(*model, written, promptLength) : FormedCheck{};
     if (options.json) {
         nlohmann::json result{{"text", tokenizer ? tokenizer->decode(tokens, true) : ""},
                               {"tokens", tokens},
                               {"promptLength", promptLength},
                               {"steps", steps},
-                              {"end", end},
+                              {"end", nameOf(end)},
+                              {"ended", ended},
                               {"cacheBytes", model->cacheBytes(static_cast<size_t>(model->cacheRows()))},
                               {"prefillSeconds", prefillSeconds},
                               {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0},
@@ -276,17 +300,19 @@ int generate(const GenerateOptions& options) {
                                 {"sameChoice", check.sameChoice},
                                 {"largestDifference", check.largestDifference},
                                 {"largestLogit", check.largestLogit}};
-        print(result);
+        print(std::move(result), model->info());
         return kDone;
     }
     write(decoder ? decoder->finish() : "");
     fmt::print("\n");
+    std::fflush(stdout); // before what follows on standard error
     if (options.formed)
         fmt::print(
             stderr,
             "formed path: it rates the same token highest at {} of {} places; logits, up to {:.4g}, differ by at "
             "most {:.2g}\n",
             check.sameChoice, check.tokens, check.largestLogit, check.largestDifference);
+    printEnd(options, end, ended);
     return kDone;
 }
 
@@ -345,7 +371,7 @@ void addGenerate(Command& command) {
     command.flag("--json", options->json, "print text, tokens, probabilities and timing as JSON at the end");
     command.example("attention-cli generate builtin:stories --prompt 'Once upon a time' --temperature 0.8 --top-p 0.95 "
                     "--seed 7");
-    command.action([=] { return generate(*options); });
+    command.action([=, &command] { return generate(command, *options); });
 }
 
 } // namespace attn::cli

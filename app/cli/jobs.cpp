@@ -118,19 +118,24 @@ int ask(JobRequest request, const FolderJob& job, const JobsOptions& options) {
     return kDone;
 }
 
-int jobs(const JobsOptions& options) {
+int jobs(const Command& command, const JobsOptions& options) {
     const auto request = options.words.empty() ? std::nullopt : jobRequestNamed(options.words.front());
     if (!request) {
         if (options.words.size() > 1)
             throw Error({.what = fmt::format("{} is none of stop, pause and continue", inQuotes(options.words.front())),
                          .where = "jobs",
                          .hint = "write for example attention-cli jobs stop sort"});
+        refuseIdle(command, {"--device", "--kernels"}, "a list", "jobs continue");
+        if (!options.words.empty()) refuseIdle(command, {"--in"}, "a folder that is named already", "other lists");
         return list(options.words.empty() ? options.in : options.words.front(), options.json);
     }
     if (options.words.size() != 2)
         throw Error({.what = fmt::format("say which job to {}", jobRequestName(*request)),
                      .where = "jobs",
                      .hint = fmt::format("write for example attention-cli jobs {} sort", jobRequestName(*request))});
+    refuseIdle(command, {"--json"}, jobRequestName(*request), "lists");
+    if (*request != JobRequest::Continue)
+        refuseIdle(command, {"--device", "--kernels"}, jobRequestName(*request), "continue");
     return ask(*request, found(options.words.back(), options.in), options);
 }
 
@@ -154,7 +159,7 @@ void addJobs(Command& command) {
     command.example("attention-cli jobs");
     command.example("attention-cli jobs runs --json");
     command.example("attention-cli jobs continue sort --in runs");
-    command.action([=] { return jobs(*options); });
+    command.action([=, &command] { return jobs(command, *options); });
 }
 
 } // namespace attn::cli

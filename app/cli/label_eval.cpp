@@ -161,7 +161,9 @@ Measured opened(const EvalOptions& options, const fs::path& recipe) {
         measured.labels = text->config().classReadout().labels;
         if (measured.labels.empty() || !readsOneRow(text->config().classReadout().kind))
             throw Error({.what = measured.labels.empty() ? "this model has no classes"
-                                                         : "this model answers with a class of each token",
+                                 : text->config().classReadout().kind == TextReadout::Span
+                                     ? "this model answers with words of a passage"
+                                     : "this model answers with a class of each token",
                          .where = text->info().name,
                          .hint = "name a model that answers with classes or numbers of a whole text or a picture"});
         measured.model = std::move(text);
@@ -177,8 +179,7 @@ Measured opened(const EvalOptions& options, const fs::path& recipe) {
     if (measured.cut > 0)
         measured.warnings.push_back(fmt::format("{} of {} texts are longer than the model reads and were cut",
                                                 measured.cut, measured.examples));
-    for (const std::string& warning : measured.warnings)
-        fmt::print(stderr, "attention-cli: warning: {}\n", printableLines(warning));
+    printWarnings(measured.warnings);
     return measured;
 }
 
@@ -306,10 +307,6 @@ std::vector<std::pair<int, int>> closedHeads(const EvalOptions& options) {
     return heads;
 }
 
-ClassActivation activationOf(const fs::path& model) {
-    return openModelSource(model.string())->config().classReadout().activation;
-}
-
 int evaluateLabels(const EvalOptions& options, const fs::path& recipe) {
     const Measured measured = opened(options, recipe);
     const ModelInfo& info = measured.model->info();
@@ -320,16 +317,14 @@ int evaluateLabels(const EvalOptions& options, const fs::path& recipe) {
     }
     const LabelScores scores = scoresOf(measured, measured.examples);
     nlohmann::json json = scoresJson(scores, measured.labels);
-    std::vector<std::string> warnings = info.warnings;
-    warnings.insert(warnings.end(), measured.warnings.begin(), measured.warnings.end());
-    json.update({{"model", info.name}, {"split", measured.split}, {"warnings", warnings}});
+    json.update({{"model", info.name}, {"path", options.path}, {"split", measured.split}});
     if (!options.json) {
         printScores(scores, measured.split);
         printLabels(scores, measured.labels);
         fmt::print(stderr, "attention-cli: {}\n", meaningOf(scores.activation));
     }
     if (!options.sweepsHeads) {
-        if (options.json) print(json);
+        if (options.json) print(std::move(json), info, measured.warnings);
         return kDone;
     }
     constexpr size_t kMostSwept = 256;
@@ -356,7 +351,7 @@ int evaluateLabels(const EvalOptions& options, const fs::path& recipe) {
             printScores(without, measured.split);
             std::fflush(stdout);
         }
-    if (options.json) print(json);
+    if (options.json) print(std::move(json), info, measured.warnings);
     return kDone;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "engine/models/class_activation.h"
 #include "engine/runtime/device.h"
 
 #include <filesystem>
@@ -19,9 +18,6 @@ struct EvalOptions {
 
 /// The heads that --close names, as layer and head. @throws Error naming what is written otherwise
 std::vector<std::pair<int, int>> closedHeads(const EvalOptions& options);
-
-/// What the answers of a model are: of one that has no classes, softmax.
-ClassActivation activationOf(const std::filesystem::path& model);
 
 /// Measures what a model says of the rows of options.data, or of the examples of its training run, and prints it.
 /// @param recipe of the training run; read only without options.data  @return the exit code

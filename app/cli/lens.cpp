@@ -12,6 +12,7 @@
 #include "engine/models/head_name.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -96,7 +97,7 @@ void logit(const LensInput& input) {
     if (lens->isOfTokens)
         for (size_t row = 0; row < static_cast<size_t>(tokens); ++row)
             json["tokens"].push_back(input.asked.rowJson(input.firstOfText() + row));
-    print(json);
+    input.asked.print(json);
 }
 
 void attribution(const LensInput& input) {
@@ -116,7 +117,7 @@ void attribution(const LensInput& input) {
     }
     json["sum"] = sum;
     if (input.options.json)
-        print(json);
+        input.asked.print(json);
     else
         fmt::print("{:+10.4f}  sum; {}{} is {:+.4f}\n", sum, input.asked.targetText(found->target), where,
                    static_cast<double>(found->logit));
@@ -143,7 +144,7 @@ void byRow(const LensInput& input, const Column& a, const Column& b, Json json, 
                        input.asked.rowName(first + at));
     }
     json[input.asked.isText() ? "tokens" : "patches"] = rows;
-    if (input.options.json) print(json);
+    if (input.options.json) input.asked.print(json);
 }
 
 void gradients(const LensInput& input) {
@@ -246,7 +247,7 @@ void circuits(const LensInput& input) {
     }
     Json json{{"layer", found->site}, {"head", found->head}, {isText ? "tokens" : "rows", rows}};
     if (found->copyingScore) json["copyingScore"] = *found->copyingScore;
-    if (input.options.json) print(json);
+    if (input.options.json) input.asked.print(json);
 }
 
 void composition(const LensInput& input) {
@@ -291,7 +292,7 @@ void composition(const LensInput& input) {
                        undefined.empty() ? "" : "  (undefined: " + undefined + ")");
         }
     }
-    if (input.options.json) print({{"pairs", rows}});
+    if (input.options.json) input.asked.print({{"pairs", rows}});
 }
 
 void formed(const LensInput& input) {
@@ -311,10 +312,10 @@ void formed(const LensInput& input) {
             fmt::print("{:12.5f} {:12.5f} {:10.2g}  {}\n", own, other, own - other, input.asked.choice(found->ids[at]));
     }
     if (input.options.json)
-        print({{"choices", rows},
-               {"largestDifference", found->largestDifference},
-               {"largestLogit", found->largestLogit},
-               {"sameChoice", found->best == found->bestFormed}});
+        input.asked.print({{"choices", rows},
+                           {"largestDifference", found->largestDifference},
+                           {"largestLogit", found->largestLogit},
+                           {"sameChoice", found->best == found->bestFormed}});
     else
         fmt::print("all logits, up to {:.4g}, differ by at most {:.2g}\n", static_cast<double>(found->largestLogit),
                    static_cast<double>(found->largestDifference));
@@ -323,33 +324,33 @@ void formed(const LensInput& input) {
 struct Lens {
     std::string_view name;
     void (*print)(const LensInput& input);
-    bool readsPosition = false, readsHead = false, readsTarget = false;
+    std::string_view reads;      ///< options that not every lens reads
+    bool explainsAnswer = false; ///< --position is the token whose prediction it explains, which a class has not
 };
-constexpr std::array<Lens, 8> kLenses{{{"logit", logit, true},
-                                       {"attribution", attribution, true, false, true},
-                                       {"gradients", gradients, true, false, true},
-                                       {"flow", flow, true},
-                                       {"weighted", weighted, true, true},
-                                       {"circuits", circuits, false, true},
-                                       {"composition", composition},
-                                       {"formed", formed}}};
+constexpr std::array<Lens, 8> kLenses{{{"logit", logit, "--position --top", true},
+                                       {"attribution", attribution, "--position --target --against", true},
+                                       {"gradients", gradients, "--position --target --against", true},
+                                       {"flow", flow, "--position"},
+                                       {"weighted", weighted, "--position --layer --head"},
+                                       {"circuits", circuits, "--layer --head --top"},
+                                       {"composition", composition, "--top"},
+                                       {"formed", formed, "--top"}}};
 
 /// Refuses options that the lens does not read. @throws Error naming the lenses that do
-void requireRead(const Lens& lens, const LensOptions& options) {
-    const auto refuse = [&](bool isGiven, bool Lens::*reads, const char* option) {
-        if (!isGiven || lens.*reads) return;
+void requireRead(const Command& command, const Lens& lens, const LensOptions& options) {
+    const auto reads = [](const Lens& each, std::string_view option) {
+        return each.reads.find(option) != std::string_view::npos;
+    };
+    for (const std::string_view option : {"--position", "--layer", "--head", "--target", "--against", "--top"}) {
+        if (reads(lens, option)) continue;
         std::vector<std::string_view> others;
         for (const Lens& each : kLenses)
-            if (each.*reads) others.push_back(each.name);
-        throw Error({.what = fmt::format("the lens {} reads no {}", lens.name, option),
-                     .where = option,
-                     .hint = fmt::format("leave it out; it is for {}", fmt::join(others, ", "))});
-    };
-    refuse(options.position >= 0, &Lens::readsPosition, "--position");
-    refuse(options.layer.has_value(), &Lens::readsHead, "--layer");
-    refuse(options.head.has_value(), &Lens::readsHead, "--head");
-    refuse(!options.asked.target.empty(), &Lens::readsTarget, "--target");
-    refuse(!options.asked.against.empty(), &Lens::readsTarget, "--against");
+            if (reads(each, option)) others.push_back(each.name);
+        refuseIdle(command, {option}, fmt::format("--what {}", lens.name),
+                   fmt::format("--what {}", fmt::join(others, ", ")));
+    }
+    if (options.json && lens.print == composition)
+        refuseIdle(command, {"--top"}, "--json, which lists all pairs", "--what composition without --json");
 }
 
 } // namespace
@@ -400,10 +401,11 @@ void addLens(Command& command) {
     command.example("attention-cli lens builtin:stories --what attribution --prompt 'Lily and Tom went to the' "
                     "--target park");
     command.example("attention-cli lens builtin:vit-shapes --image circle.png --what gradients");
-    command.action([=] {
+    command.action([=, &command] {
         const Lens& lens = *std::ranges::find(kLenses, options->what, &Lens::name);
-        requireRead(lens, *options);
+        requireRead(command, lens, *options);
         const Asked asked(options->asked, "lens");
+        if (lens.explainsAnswer) asked.refusePosition(command);
         if (const size_t count = asked.isText() ? asked.input().tokens().size() : 0;
             asked.isText() && options->position >= static_cast<int64_t>(count))
             throw Error({.what = fmt::format("there is no token {}: the text has {}", options->position, count),

@@ -108,7 +108,8 @@ void printCounts(const MaskExpression& mask, const MaskSize& size) {
     fmt::print("seen: {} of {:.0f} ({:.4g} %)\n", all, cells, 100 * static_cast<double>(all) / cells);
 }
 
-int mask(const MaskOptions& options) {
+int mask(const Command& command, const MaskOptions& options) {
+    if (!options.out.ends_with(".png")) refuseIdle(command, {"--cell"}, "other output", "--out with a .png file");
     MaskSize size = options.size;
     if (size.keys == 0) size.keys = size.queries;
     if (size.head >= size.heads)
@@ -171,7 +172,7 @@ void addMask(Command& command) {
     command.example("attention-cli mask 'bigbird(8,3,1,2,7)' --size 256 --out bigbird.png --count");
     command.example("attention-cli mask 'per_head(causal & blocks(8), summary(8,2))' --size 64 --head 1 --heads 2 "
                     "--out head.npz");
-    command.action([=] { return mask(*options); });
+    command.action([=, &command] { return mask(command, *options); });
 }
 
 } // namespace attn::cli

@@ -96,8 +96,7 @@ void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                         {"unusedFields", fieldsOf(info.leftOut)},
                         {"unusedTensors", info.leftOut.tensors},
                         {"repeatedTensors", repeatsOf(info.leftOut)},
-                        {"unusedFiles", info.leftOut.files},
-                        {"warnings", info.warnings}};
+                        {"unusedFiles", info.leftOut.files}};
     if (info.grid.area() > 0)
         json.update({{"imageHeight", info.image.height},
                      {"imageWidth", info.image.width},
@@ -113,7 +112,7 @@ void printJson(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                      {"cacheTokenBytes", info.cacheTokenBytes},
                      {"tokenizer", info.hasTokenizer ? nlohmann::json(info.tokenizerSummary) : nlohmann::json()},
                      {"tokenizerProblem", info.tokenizerProblem}});
-    print(json);
+    print(std::move(json), info);
 }
 
 void printPictures(const ModelInfo& info) {

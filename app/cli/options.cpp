@@ -8,7 +8,9 @@
 #include "engine/core/quoting.h"
 #include "engine/inference/capture_file.h"
 #include "engine/inference/language_model.h"
+#include "engine/inference/text_classes.h"
 #include "engine/inference/vision_model.h"
+#include "engine/io/image_preprocessing.h"
 #include "engine/models/bundled.h"
 
 #include <fmt/format.h>
@@ -16,9 +18,27 @@
 #include <QString>
 
 #include <algorithm>
+#include <utility>
 
 namespace attn::cli {
 namespace {
+
+/// A sentence on what a model does not see of a picture, or sees in another ratio of its sides; empty: it sees all.
+std::string changeOf(const Image& image, ImagePreprocessing preprocessing) {
+    const auto crop = std::exchange(preprocessing.crop, {}), kept = std::exchange(preprocessing.kept, {});
+    const ImageSize size = fitted(image, preprocessing).size();
+    ImageSize seen = size;
+    for (const auto& part : {crop, kept})
+        if (part) seen = {std::min(seen.height, part->height), std::min(seen.width, part->width)};
+    if (seen.area() < size.area())
+        return fmt::format("the picture is cropped: the model sees {:.0f} % of it, the {}",
+                           100 * static_cast<double>(seen.area()) / static_cast<double>(size.area()),
+                           crop ? "middle" : "top left");
+    if (preprocessing.resize && image.width * size.height != image.height * size.width)
+        return fmt::format("the picture of {} x {} pixels is resized to {} x {}, which changes the ratio of its sides",
+                           image.width, image.height, size.width, size.height);
+    return {};
+}
 
 /// Loads a model. Writes its warnings and progress to standard error.
 template <class Model, class Source, class Options, class... More>
@@ -29,8 +49,7 @@ std::unique_ptr<Model> loaded(Source source, const Options& options, More... mor
     };
     auto model = std::make_unique<Model>(std::move(source), options, progress, more...);
     line.clear();
-    for (const std::string& warning : model->info().warnings)
-        fmt::print(stderr, "attention-cli: warning: {}\n", printableLines(warning));
+    printWarnings(model->info().warnings);
     return model;
 }
 
@@ -49,6 +68,11 @@ std::string readSize(const std::string& text, std::optional<ImageSize>& size) {
 
 } // namespace
 
+void printWarnings(const std::vector<std::string>& warnings) {
+    for (const std::string& warning : warnings)
+        fmt::print(stderr, "attention-cli: warning: {}\n", printableLines(warning));
+}
+
 Encoding readText(const Tokenizer& tokenizer, const std::string& text, const std::optional<std::string>& second,
                   bool addSpecialTokens) {
     Encoding encoding = second ? tokenizer.readPair(text, *second) : tokenizer.read(text, addSpecialTokens);
@@ -64,6 +88,18 @@ Encoding readText(const Tokenizer& tokenizer, const std::string& text, const std
 }
 
 namespace {
+
+/// @throws Error unless the text is a list of whole numbers from 0 on
+std::vector<int> tokenTypes(std::string text) {
+    std::erase(text, ' ');
+    const auto numbers = wholeNumbers(text, std::string(static_cast<size_t>(std::ranges::count(text, ',')), ','));
+    constexpr int64_t kMost = 65535; // far more than a model has
+    if (!numbers || std::ranges::min(*numbers) < 0 || std::ranges::max(*numbers) > kMost)
+        throw Error({.what = fmt::format("{} is not a list of token types", inQuotes(text)),
+                     .where = "--token-types",
+                     .hint = "write a whole number from 0 on for each token, with commas between them, such as 0,0,1"});
+    return {numbers->begin(), numbers->end()};
+}
 
 std::string noTokenizer(const LanguageModel& model) {
     return model.info().tokenizerProblem.empty() ? "this model has no tokenizer"
@@ -117,11 +153,21 @@ DeviceChoice ModelOptions::choice() const {
     return result;
 }
 
-void ImageOptions::addTo(Command& command, bool isRequired) {
+void refuseIdle(const Command& command, std::initializer_list<std::string_view> options, std::string_view with,
+                std::string_view readers) {
+    const auto idle = std::ranges::find_if(options, [&](std::string_view each) { return command.isGiven(each); });
+    if (idle == options.end()) return;
+    throw Error({.what = fmt::format("{} changes nothing with {}", *idle, with),
+                 .where = {},
+                 .hint = fmt::format("leave it out; it is for {}", readers)});
+}
+
+void ImageOptions::addTo(Command& given, bool isRequired) {
+    command = &given;
     const Option& file =
-        command.option("--image FILE", image, "picture for a vision model: PNG, JPEG, PPM, BMP, WebP ...")
+        given.option("--image FILE", image, "picture for a vision model: PNG, JPEG, PPM, BMP, WebP ...")
             .required(isRequired);
-    command
+    given
         .textOption(
             "--size N", [this](const std::string& text) { return readSize(text, asked); },
             "pixels at which the model reads the picture, for example 224 or 224x336 (height x width); positions "
@@ -131,12 +177,26 @@ void ImageOptions::addTo(Command& command, bool isRequired) {
 }
 
 Image ImageOptions::read() const {
+    if (command)
+        refuseIdle(*command,
+                   {"--prompt", "--tokens", "--second", "--token-types", "--tree", "--source", "--source-tokens"},
+                   "a picture", "texts");
     auto result = readImage(QString::fromStdString(image));
     if (const auto* failure = std::get_if<Failure>(&result))
         throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
     Image picture = std::get<Image>(std::move(result));
     if (!picture.remark.empty()) fmt::print(stderr, "attention-cli: {}: {}\n", printable(image), picture.remark);
     return picture;
+}
+
+std::vector<std::string> notesOn(const Image& image, const VisionModel& model) {
+    std::vector<std::string> notes;
+    if (!image.remark.empty()) notes.push_back(image.remark);
+    if (const std::string change = changeOf(image, model.source().preprocessing()); !change.empty()) {
+        fmt::print(stderr, "attention-cli: {}\n", change);
+        notes.push_back(change);
+    }
+    return notes;
 }
 
 void PromptOptions::addTo(Command& command) {
@@ -150,6 +210,16 @@ void PromptOptions::addPairTo(Command& command) {
     command.textOption("--second TEXT", into(second), "second text of a pair, for a model that reads pairs");
     command.textOption("--token-types TYPES", into(types), "type of each token, for example 0,0,1")
         .defaultText("0, and 1 in the second text");
+}
+
+void PromptOptions::requirePassage(const LanguageModel& model, const std::vector<int>& ids,
+                                   const std::vector<int>& given) const {
+    const bool isNamed = tokens || (second && second->find_first_not_of(" \t\r\n") != std::string::npos);
+    const Passage passage = passageOf(ids, given, model.tokenizer());
+    if (isNamed && passage.begin < passage.end) return;
+    throw Error({.what = "this model looks for an answer in a passage, and none is given",
+                 .where = "--second",
+                 .hint = "give the question with --prompt and the passage with --second"});
 }
 
 TextInput PromptOptions::encodeInput(const LanguageModel& model) const {
@@ -170,14 +240,15 @@ TextInput PromptOptions::encodeInput(const LanguageModel& model) const {
         given = pair.types;
     }
     if (types) {
-        given = parseTokenIds(*types);
+        if (model.config().tokens.types == 0)
+            throw Error({.what = "this model has no token types", .where = "--token-types", .hint = "leave them out"});
+        given = tokenTypes(*types);
         if (given.size() != ids.size())
             throw Error({.what = fmt::format("there are {} token types for {} tokens", given.size(), ids.size()),
                          .where = "--token-types",
                          .hint = "give one type for each token"});
     }
-    if (types && model.config().tokens.types == 0)
-        fmt::print(stderr, "{} has no token types and ignores them.\n", model.info().name);
+    if (model.config().readout() == TextReadout::Span) requirePassage(model, ids, given);
     std::vector<int> parents = readTree(model, ids.size());
     return {std::move(ids), std::move(given), encodeSource(model), std::move(parents)};
 }
@@ -204,8 +275,13 @@ std::vector<int> PromptOptions::readTree(const LanguageModel& model, size_t leng
         throw Error({.what = fmt::format("\"{}\" is not a list of numbers of words", *tree),
                      .where = "--tree",
                      .hint = "write numbers with commas between them, such as 2,3,0,5,3,8,8,5"});
-    if (const AttentionSpec* spec = treeSpec(model.config()))
-        noteTokensBehindTree(treeOfText(*spec, *parents).end(), static_cast<int64_t>(length));
+    const AttentionSpec* spec = treeSpec(model.config());
+    if (!spec)
+        throw Error(
+            {.what = "this model reads no trees, but the text has one",
+             .where = model.info().name,
+             .hint = "leave out the tree, or choose a model whose layers all have the same positions in a tree"});
+    noteTokensBehindTree(treeOfText(*spec, *parents).end(), static_cast<int64_t>(length));
     return *parents;
 }
 
@@ -219,6 +295,10 @@ void PromptOptions::addSourceTo(Command& command) {
 }
 
 std::vector<int> PromptOptions::encodeSource(const LanguageModel& model) const {
+    if ((source || sourceTokens) && !model.info().readsSource)
+        throw Error({.what = "this model has no encoder that could read a source",
+                     .where = model.info().name,
+                     .hint = "put the whole text into the prompt"});
     if (sourceTokens) return parseTokenIds(*sourceTokens);
     const bool usesExample = !text && !tokens && model.info().readsSource && model.sourceTokenizer();
     if (!source && !usesExample) return {};

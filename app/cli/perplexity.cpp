@@ -66,7 +66,7 @@ int perplexity(const PerplexityOptions& options) {
                 each["rank"] = scores->rank[token] + 1;
                 json["each"].push_back(each);
             }
-        print(json);
+        print(std::move(json), model->info());
         return kDone;
     }
     if (options.each)
@@ -100,7 +100,8 @@ std::string mostChanged(const Asked& asked, const StorageEffects::Effect& effect
     return text;
 }
 
-int storage(const StorageOptions& options) {
+int storage(const Command& command, const StorageOptions& options) {
+    refuseIdle(command, {"--storage"}, "this command, which measures every storage", "the other commands");
     const Asked asked(options.asked, "storage");
     const auto found = asked.run<StorageEffects>(StorageEffectsAnalysis{});
     if (options.json) {
@@ -119,7 +120,7 @@ int storage(const StorageOptions& options) {
             if (asked.isText()) row.update({{"loss", effect.loss}, {"perplexity", effect.perplexity}});
             rows.push_back(row);
         }
-        print(rows);
+        asked.print({{"storages", rows}});
         return kDone;
     }
     // A picture has no tokens whose perplexity could be measured.
@@ -182,7 +183,7 @@ void addStorage(Command& command) {
     addJson(command, options->json);
     command.example("attention-cli storage builtin:stories --prompt 'Once upon a time there was a cat.'");
     command.example("attention-cli storage builtin:vit-fashion --image shoe.png");
-    command.action([=] { return storage(*options); });
+    command.action([=, &command] { return storage(command, *options); });
 }
 
 } // namespace attn::cli

@@ -190,9 +190,46 @@ const LensPage& pageOf(const RenderOptions& options) {
     if (const LensPage* page = lensPageNamed(options.lens)) return *page;
     std::string known;
     for (const LensPage& page : lensPages()) known += (known.empty() ? "" : ", ") + std::string(page.id);
-    throw Error({.what = fmt::format("there is no lens \"{}\"", options.lens),
+    throw Error({.what = options.lens.empty() ? "--view lens needs the name of a lens"
+                                              : fmt::format("there is no lens \"{}\"", options.lens),
                  .where = "--lens",
                  .hint = "choose one of " + known});
+}
+
+/// Refuses options that the view does not read, or the lens that it shows. @throws Error
+void requireRead(const Command& command, const RenderOptions& options) {
+    const std::string with = "--view " + options.view;
+    const bool isLens = options.view == "lens", isRollout = options.view == "rollout";
+    if (!isRollout) refuseIdle(command, {"--fusion", "--discard", "--class"}, with, "--view rollout");
+    if (!options.label.empty())
+        refuseIdle(command, {"--fusion", "--discard"}, "--class, which weights heads by gradients",
+                   "a rollout without a class");
+    if (isRollout) refuseIdle(command, {"--layer", "--head"}, with, "--view attention, heads and lens");
+    if (isLens || (isRollout && isText(options)))
+        refuseIdle(command, {"--colours"}, isLens ? with : with + " of a text",
+                   "--view attention and heads, and for the rollout of a picture");
+    if (isLens)
+        refuseIdle(command, {"--patch", "--opacity", "--smooth"}, with, "--view attention, heads and rollout");
+    else
+        refuseIdle(command, {"--lens", "--hook", "--position", "--target", "--against", "--from"}, with, "--view lens");
+    if (isText(options)) refuseIdle(command, {"--patch", "--opacity", "--smooth"}, "a text", "pictures");
+    if (!isLens) return;
+    const LensPage& page = pageOf(options);
+    const auto require = [&](bool LensPage::*reads, std::initializer_list<std::string_view> names) {
+        if (page.*reads) return;
+        std::string others;
+        for (const LensPage& each : lensPages())
+            if (each.*reads) others += (others.empty() ? "" : ", ") + std::string(each.id);
+        refuseIdle(command, names, fmt::format("--lens {}", page.id), "--lens " + others);
+    };
+    require(&LensPage::usesHead, {"--layer", "--head"});
+    require(&LensPage::usesHook, {"--hook"});
+    require(&LensPage::usesPosition, {"--position"});
+    require(&LensPage::usesTarget, {"--target", "--against"});
+    require(&LensPage::usesOther, {"--from"});
+    if (page.usesHook) refuseIdle(command, {"--head"}, "a hook, which holds all heads of a layer", "--lens weighted");
+    if (page.id == std::string_view("storage"))
+        refuseIdle(command, {"--storage"}, "a lens that opens every storage", "other lenses");
 }
 
 /// @throws Error if the lens copies values from another input, and none is named
@@ -257,7 +294,7 @@ void addRender(Command& command) {
     command.option(
         "--class CLASS", options->label,
         "weight rollout by the gradient of this class (number or label), or of this token after the last one; "
-        "ignores --fusion and --discard");
+        "it has no --fusion and --discard");
     command.option("--lens LENS", options->lens,
                    "lens of the Lenses panel: logit, attribution, gradients, flow, weighted, values, spans, "
                    "composition, formed, storage, layer_kinds, ablation or patching");
@@ -283,14 +320,12 @@ void addRender(Command& command) {
     command.example("attention-cli render builtin:vit-shapes --image circle.png --view rollout --out rollout.png");
     command.example(
         "attention-cli render builtin:vit-shapes --image circle.png --view rollout --class circle --out why.png");
-    command.action([=] {
-        if (!options->label.empty() && options->view != "rollout")
-            throw Error({.what = "--class applies only to --view rollout", .where = {}, .hint = "add --view rollout"});
-        if (isText(*options) && !options->patch.empty())
-            throw Error({.what = "--patch needs a picture", .where = {}, .hint = "give one with --image"});
+    command.action([=, &command] {
+        requireRead(command, *options);
         const bool isLens = options->view == "lens";
         if (isLens) requireSource(*options);
         const Asked asked(options->asked, "render", isLens ? options->from : "");
+        if (isLens && pageOf(*options).usesTarget) asked.refusePosition(command);
         const auto figure = isLens ? lensFigure(asked, *options) : attentionFigure(asked, *options);
         writeFigure(*figure, {options->width, options->height}, options->out, options->theme);
         return kDone;

@@ -216,12 +216,14 @@ int train(const TrainOptions& options, const Recipe& recipe, bool resumes) {
         if (!warning.empty()) report("warning: {}\n", warning);
     stopOnSignals();
     ProgressLine line(false);
-    std::optional<Failure> problem; // the last reported problem
+    const std::optional<Failure> old = run.problem(); // such as damaged lines of a run that continues: told once
+    std::optional<Failure> problem;                   // the last reported problem
     const auto reportProblem = [&] {
-        if (run.problem() == problem) return;
-        problem = run.problem();
+        const std::optional<Failure> before = std::exchange(problem, run.problem());
+        if (problem == before) return;
         line.clear();
-        report("{}\n", problem ? "warning: " + problem->sentence() : "the metrics are written and measured again");
+        const bool isNews = problem && (!before || problem != old);
+        report("{}\n", isNews ? "warning: " + problem->sentence() : "the metrics are written and measured again");
     };
     reportProblem();
     const auto start = Clock::now();

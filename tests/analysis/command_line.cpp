@@ -277,7 +277,7 @@ TEST_CASE("storage effects: a storage that weights overflow says so, and the oth
     const test::Answer table = test::runProgram(command), json = test::runProgram(command + " --json", " 2>/dev/null");
     CHECK(table.code == 0);
     CHECK_THAT(table.text, CONTAINS("\nf16      not available: ") && CONTAINS("\nbf16  ") && CONTAINS("\nq4_k  "));
-    const nlohmann::json rows = nlohmann::json::parse(json.text);
+    const nlohmann::json rows = nlohmann::json::parse(json.text).at("storages");
     REQUIRE(rows.size() == std::size(kStorages));
     CHECK(rows[1].at("problem").get<std::string>() == found->effects[1].problem);
     CHECK(rows[2].at("bytes").get<int64_t>() == found->effects[2].parameterBytes);

@@ -2,6 +2,8 @@
 
 #include "tests/support/program.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace attn::test {
 
 /// Commands that `attention-cli --help` lists below the titles of groups.
@@ -16,5 +18,8 @@ inline std::vector<std::string> commands() {
     }
     return names;
 }
+
+/// What a command prints with --json.
+nlohmann::json jsonOf(const std::string& arguments);
 
 } // namespace attn::test

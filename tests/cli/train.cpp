@@ -45,10 +45,12 @@ TEST_CASE("attention-cli: options that change nothing are named, or refused", "[
     CHECK(quiet.code == 0);
     CHECK_THAT(quiet.text, !CONTAINS("warning"));
     for (const auto& [command, reason] : std::vector<std::pair<std::string, std::string>>{
-             {"generate builtin:induction --greedy --temperature 2", "--greedy: the most probable token is not drawn"},
-             {"lens builtin:induction --what logit --layer 1", "the lens logit reads no --layer"},
-             {"lens builtin:induction --what composition --target a", "the lens composition reads no --target"},
-             {"lens builtin:induction --what formed --position 3", "the lens formed reads no --position"},
+             {"generate builtin:induction --greedy --temperature 2",
+              "--temperature changes nothing with the most probable token"},
+             {"lens builtin:induction --what logit --layer 1", "--layer changes nothing with --what logit"},
+             {"lens builtin:induction --what composition --target a",
+              "--target changes nothing with --what composition"},
+             {"lens builtin:induction --what formed --position 3", "--position changes nothing with --what formed"},
              {"cost causal --from 100 --to 64", "--from: the lengths from 100 to 64 are none"},
              {"generate builtin:induction --tokens 1,,2", "a comma without a number before it"},
              {"eval builtin:induction", "was not trained"}})

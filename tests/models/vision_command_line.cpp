@@ -95,7 +95,7 @@ TEST_CASE("attention-cli render: attention and rollout over a picture", "[models
     CHECK(textOf("d.svg") != textOf("f.svg"));
     CHECK_THAT(refused("--view rollout --class 5"),
                CONTAINS("there is no class \"5\"; give a label, or a number from 0 to 4"));
-    CHECK_THAT(refused("--class 1"), CONTAINS("--class applies only to --view rollout; add --view rollout"));
+    CHECK_THAT(refused("--class 1"), CONTAINS("--class changes nothing with --view attention; leave it out; it is for --view rollout"));
     CHECK_THAT(refused("--view lens --lens curves"),
                CONTAINS("there is no lens \"curves\"; choose one of logit, attribution, gradients"));
     CHECK_THAT(refused("--view lens --lens patching"), CONTAINS("name it with --from"));
@@ -134,7 +134,7 @@ TEST_CASE("attention-cli: what cannot be done with a picture is said", "[models]
                CONTAINS("\"30y\" is not a size"));
     CHECK_THAT(said("generate " + pathOf("vit") + " --prompt x"), CONTAINS("it reads pictures, not text"));
     CHECK_THAT(said("render " + pathOf("gpt2") + " --tokens 1,2 --patch 0 --out x.png"),
-               CONTAINS("--patch needs a picture; give one with --image"));
+               CONTAINS("--patch changes nothing with a text; leave it out; it is for pictures"));
 }
 
 // Results that are not finite: the command fails with a sentence, whatever the model reads.

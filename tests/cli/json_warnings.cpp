@@ -1,0 +1,114 @@
+#include "tests/cli/commands.h"
+#include "tests/models/model_folder.h"
+
+// What commands say besides their results: warnings about a model and about what it reads.
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+bool names(const nlohmann::json& warnings, const std::string& part) {
+    return std::ranges::any_of(
+        warnings, [&](const nlohmann::json& each) { return each.get<std::string>().find(part) != std::string::npos; });
+}
+
+} // namespace
+
+TEST_CASE("warnings: the JSON of every command that opens a model has those of the model", "[cli][gpu]") {
+    ModelFolder folder("gpt2");
+    folder.edit("config.json", [](nlohmann::json& config) { config["odd_field"] = 3; });
+    const std::string model = "'" + folder.path().string() + "'", tokens = " --tokens 1,2,3,4";
+    for (const std::string& arguments :
+         {"generate " + model + tokens + " --max-tokens 2", "generate " + model + tokens + " --beams 2 --max-tokens 2",
+          "perplexity " + model + tokens, "storage " + model + tokens, "ablate " + model + tokens,
+          "patch " + model + tokens + " --from 4,3,2,1", "detect " + model, "models " + model}) {
+        INFO(arguments);
+        CHECK(names(jsonOf(arguments).at("warnings"), "odd_field"));
+    }
+    for (const char* what :
+         {"logit", "attribution", "gradients", "flow", "weighted", "circuits", "composition", "formed"})
+        CHECK(names(jsonOf("lens " + model + tokens + " --what " + what).at("warnings"), "odd_field"));
+    CHECK(jsonOf("eval builtin:sort").at("warnings").empty());
+}
+
+TEST_CASE("warnings: a picture that is cropped or changes its ratio says so, in words and in JSON", "[cli][gpu]") {
+    const TemporaryFolder folder;
+    const std::string wide = (folder / "wide.ppm").string(), square = (folder / "square.ppm").string();
+    writeFile(wide, "P6 60 30 255\n" + std::string(60 * 30 * 3, 'x'));
+    writeFile(square, "P6 48 48 255\n" + std::string(48 * 48 * 3, 'x'));
+    ModelFolder stretched("vit");
+    ModelFolder cropping("vit");
+    cropping.edit("preprocessor_config.json", [](nlohmann::json& json) {
+        json["size"] = {{"shortest_edge", json["size"]["height"]}};
+        json["do_center_crop"] = true;
+        json["crop_size"] = {{"height", json["size"]["shortest_edge"]}, {"width", json["size"]["shortest_edge"]}};
+    });
+    for (const auto& [model, part] : {std::pair(&stretched, "which changes the ratio of its sides"),
+                                      std::pair(&cropping, "the model sees 50 % of it, the middle")}) {
+        for (const std::string command : {"classify", "ablate"}) {
+            const std::string arguments = command + " '" + model->path().string() + "' --image '";
+            checkProgram(arguments + wide + "'", 0, {part});
+            CHECK(names(jsonOf(arguments + wide + "'").at("warnings"), part));
+            CHECK(jsonOf(arguments + square + "'").at("warnings").empty());
+        }
+    }
+}
+
+TEST_CASE("answers: a model that looks for them in a passage asks for one", "[cli][gpu]") {
+    const TemporaryFolder folder;
+    std::string rows;
+    for (int i = 0; i < 40; ++i) rows += "who sat?\tthe cat sat on mat " + std::to_string(i) + "\tthe cat\n";
+    writeFile(folder / "questions.tsv", rows);
+    const std::string run = "'" + (folder / "run").string() + "'";
+    checkProgram("train --task answer --family bert --text '" + (folder / "questions.tsv").string() +
+                     "' --layers 1 --heads 2 --width 16 --batch 2 --steps 1 --out " + run,
+                 0, {});
+    for (const char* command : {"classify ", "lens ", "ablate "})
+        for (const char* second : {"", " --second ''", " --second '  '"})
+            checkProgram(command + run + " --prompt 'who sat?'" + second, 1,
+                         {"this model looks for an answer in a passage, and none is given"});
+    checkProgram("classify " + run + " --prompt 'who sat?' --second 'the cat sat'", 0, {"%"});
+    checkProgram("eval " + run + " --data '" + (folder / "questions.tsv").string() + "'", 1,
+                 {"this model answers with words of a passage"});
+}
+
+TEST_CASE("eval: the JSON of two runs tells them apart", "[cli][gpu]") {
+    const TemporaryFolder folder;
+    for (const char* name : {"a", "b"}) {
+        const std::string run = (folder / name / "run").string();
+        fs::create_directory(folder / name);
+        checkProgram("train --task sort --layers 1 --heads 2 --width 16 --batch 2 --steps 1 --out '" + run + "'", 0,
+                     {});
+        const nlohmann::json json = jsonOf("eval '" + run + "'");
+        CHECK(json.at("path") == run);
+        CHECK(json.at("model") == "run");
+    }
+}
+
+TEST_CASE("options: a position is refused where the model says a class of its whole input", "[cli][gpu]") {
+    const TemporaryFolder folder;
+    writeFile(folder / "square.ppm", "P6 48 48 255\n" + std::string(48 * 48 * 3, 'x'));
+    const std::string picture = " builtin:vit-shapes --image '" + (folder / "square.ppm").string() + "' --position 1 ";
+    for (const char* lens : {"logit", "attribution", "gradients"})
+        checkProgram("lens" + picture + "--what " + lens, 1, {"--position changes nothing with a class"});
+    for (const char* lens : {"attribution", "gradients"})
+        checkProgram("render" + picture + "--view lens --lens " + lens + " --out x.svg", 1,
+                     {"--position changes nothing with a class"});
+    checkProgram("lens" + picture + "--what flow", 0, {"rollout"});
+}
+
+TEST_CASE("options: lists of numbers refuse what is none of them", "[cli][gpu]") {
+    const std::string bert = "'" + std::string(ATTN_TEST_DIR) + "/golden/bert'", tokens = " --tokens 1,2,3";
+    checkProgram("capture " + bert + tokens + " --out /dev/null.npz --token-types=-1,0,0", 1,
+                 {"--token-types: \"-1,0,0\" is not a list of token types; write a whole number from 0 on"});
+    checkProgram("capture " + bert + tokens + " --out /dev/null.npz --token-types=", 2,
+                 {"--token-types: the value is empty"});
+    checkProgram("capture " + bert + tokens + " --out /dev/null.npz --token-types=0,9,0", 1, {"type"});
+    checkProgram("lens builtin:induction --tokens=-1", 1, {"\"-1\" is not a token id"});
+    checkProgram("lens builtin:induction --token-types 0", 1, {"this model has no token types"});
+    checkProgram("generate builtin:numbers-de --source-tokens=-1", 1, {"\"-1\" is not a token id"});
+    checkProgram("generate builtin:numbers-de --source-tokens=", 1, {"source"});
+    checkProgram("lens builtin:induction --tree=", 2, {"--tree: the value is empty"});
+    checkProgram("lens builtin:induction --tree=-1", 1, {"--tree"});
+}
