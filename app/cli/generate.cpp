@@ -7,6 +7,7 @@
 #include "engine/inference/beam_search.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
+#include "engine/inference/text_end.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -124,11 +125,35 @@ void writePicture(const GenerateOptions& options, const LanguageModel& model, co
         throw Error({.what = failure->what, .where = failure->where, .hint = failure->hint});
 }
 
+/// How many tokens the model writes at most, and why a text of so many ends.
+struct Length {
+    int most = 0;
+    TextEnd atMost = TextEnd::MaxTokens;
+};
+Length lengthOf(const GenerateOptions& options, const LanguageModel& model, size_t promptLength) {
+    if (options.maxTokens) return {.most = *options.maxTokens};
+    const auto given = static_cast<int64_t>(promptLength);
+    if (const auto& picture = model.config().picture)
+        return {.most = static_cast<int>(std::max<int64_t>(picture->tokens() - given, 0)),
+                .atMost = TextEnd::PictureComplete};
+    const int64_t most =
+        static_cast<int64_t>(mostTokens(model.source().generation(), promptLength, promptLength + kTokens)) - given;
+    return {.most = static_cast<int>(std::max<int64_t>(most, 0)),
+            .atMost = most < kTokens ? TextEnd::FolderLimit : TextEnd::MaxTokens};
+}
+
+/// Writes why a text ended to standard error.
+void printEnd(const GenerateOptions& options, TextEnd end, const std::string& sentence) {
+    const bool isChangeable = !options.maxTokens && (end == TextEnd::MaxTokens || end == TextEnd::FolderLimit);
+    fmt::print(stderr, "attention-cli: {}{}\n", sentence,
+               isChangeable ? " --max-tokens sets another length." : std::string_view());
+}
+
 /// Writes the best hypothesis of a beam search after the tokens in the model.
-/// @param most tokens to write
-int generateByBeam(const GenerateOptions& options, BeamSettings settings, LanguageModel& model, int most) {
-    settings.maxTokens = most;
+int generateByBeam(const GenerateOptions& options, BeamSettings settings, LanguageModel& model, const Length& length) {
+    settings.maxTokens = length.most;
     std::vector<int> written = model.tokens();
+    const size_t promptLength = written.size();
     const BeamResult found = beamSearch(model, settings);
     if (!found.hypotheses.empty()) {
         const std::vector<int>& best = found.hypotheses.front().tokens;
@@ -139,18 +164,33 @@ int generateByBeam(const GenerateOptions& options, BeamSettings settings, Langua
     const auto textOf = [&](const std::vector<int>& tokens) {
         return tokenizer ? tokenizer->decode(tokens, true) : fmt::format("{}", fmt::join(tokens, " "));
     };
+    const auto endOf = [&](const Hypothesis& each) {
+        std::vector<int> all(written.begin(), written.begin() + static_cast<std::ptrdiff_t>(promptLength));
+        all.insert(all.end(), each.tokens.begin(), each.tokens.end());
+        const bool isFull = std::ssize(each.tokens) < length.most;
+        const TextEnd end = endAtToken(model, all).value_or(isFull ? TextEnd::ContextFull : length.atMost);
+        return std::pair(end, sentenceOf(end, model, all, promptLength));
+    };
     if (!options.json) {
         const std::string text = found.hypotheses.empty() ? std::string() : textOf(found.hypotheses.front().tokens);
         fmt::print("{}\n", isatty(STDOUT_FILENO) == 1 ? printableLines(text) : text);
+        if (!found.hypotheses.empty()) {
+            const auto [end, sentence] = endOf(found.hypotheses.front());
+            printEnd(options, end, sentence);
+        }
         return kDone;
     }
     nlohmann::json hypotheses = nlohmann::json::array(), tree = nlohmann::json::array();
-    for (const Hypothesis& each : found.hypotheses)
+    for (const Hypothesis& each : found.hypotheses) {
+        const auto [end, sentence] = endOf(each);
         hypotheses.push_back({{"text", textOf(each.tokens)},
                               {"tokens", each.tokens},
                               {"logProbability", each.logProbability},
                               {"score", each.score},
+                              {"end", nameOf(end)},
+                              {"ended", sentence},
                               {"node", each.node}});
+    }
     constexpr std::array kFates{"kept", "dropped", "finished"};
     for (const BeamNode& each : found.tree)
         tree.push_back({{"token", each.token},
@@ -187,16 +227,8 @@ int generate(const GenerateOptions& options) {
                      .where = "--prompt",
                      .hint = "shorten the prompt"});
     const GenerationRules& rules = model->source().generation();
-    const auto usual = static_cast<int64_t>(mostTokens(rules, promptLength, promptLength + kTokens)) -
-                       static_cast<int64_t>(promptLength); // a folder may want shorter texts
-    const int64_t missing = picture ? picture->tokens() - std::ssize(tokens) : usual;
-    const int most = options.maxTokens.value_or(static_cast<int>(std::max<int64_t>(missing, 0)));
-    if (!options.maxTokens && !picture && usual <= 0)
-        fmt::print(stderr,
-                   "attention-cli: warning: {} ends a text at {} tokens (max_length), and the prompt has {}, so that "
-                   "nothing is written; --max-tokens sets another length\n",
-                   rules.file, rules.maxLength.value_or(0), promptLength);
-
+    const Length length = lengthOf(options, *model, promptLength);
+    const int most = length.most;
     if (const size_t longest = std::min(promptLength + static_cast<size_t>(most), capacity);
         static_cast<int64_t>(longest) > model->cacheRows())
         fmt::print(stderr, "attention-cli: the keys and values of {} tokens take {} MiB on {}\n", longest,
@@ -206,7 +238,7 @@ int generate(const GenerateOptions& options) {
     const HowToWrite how = howToWrite(options, rules);
     if (how.beam.width > 0 && most > 0) {
         model->feed(tokens);
-        return generateByBeam(options, how.beam, *model, most);
+        return generateByBeam(options, how.beam, *model, length);
     }
     const size_t fullLength = std::min(promptLength + static_cast<size_t>(most), capacity + 1);
     std::optional<StreamDecoder> decoder;
@@ -229,30 +261,25 @@ int generate(const GenerateOptions& options) {
     const double prefillSeconds = std::chrono::duration<double>(Clock::now() - start).count();
     show(); // reports a refused input before anything is printed
     const auto decodeStart = Clock::now();
-    std::string end = "max-tokens";
+    TextEnd end = length.atMost;
     nlohmann::json steps = nlohmann::json::array();
     std::vector<std::vector<float>> written; // logits, for the check
     for (int i = 0; i < most; ++i) {
         if (options.formed) written.emplace_back(model->logits().begin(), model->logits().end());
         const Candidate next = sampleToken(model->logits(), how.sampling, tokens, tokens.size(),
                                            tokenLimits(rules, tokens, promptLength, fullLength));
-        const auto& stops = model->source().stopTokens();
         tokens.push_back(next.token);
         if (options.json)
             steps.push_back({{"token", next.token}, {"probability", next.probability}, {"logit", next.logit}});
-        if (std::ranges::find(stops, next.token) != stops.end()) {
-            end = "stop-token";
-            break;
-        }
-        show();
-        if (picture && std::ssize(tokens) == picture->tokens()) {
-            end = "picture-complete";
+        const std::optional<TextEnd> ended = endAtToken(*model, tokens);
+        if (ended != TextEnd::EndToken) show();
+        if (ended) {
+            end = *ended;
             break;
         }
         if (i + 1 == most) break;
         if (model->tokens().size() == capacity) {
-            end = "context-full";
-            fmt::print(stderr, "\nattention-cli: generation stops here: the context of {} tokens is full\n", capacity);
+            end = TextEnd::ContextFull;
             break;
         }
         model->feed(std::span(tokens).last(1));
@@ -260,13 +287,15 @@ int generate(const GenerateOptions& options) {
     const double seconds = std::chrono::duration<double>(Clock::now() - decodeStart).count();
     const auto generated = tokens.size() - promptLength;
     writePicture(options, *model, tokens);
+    const std::string ended = sentenceOf(end, *model, tokens, promptLength);
     const FormedCheck check = options.formed ? compareWithFormed(*model, written, promptLength) : FormedCheck{};
     if (options.json) {
         nlohmann::json result{{"text", tokenizer ? tokenizer->decode(tokens, true) : ""},
                               {"tokens", tokens},
                               {"promptLength", promptLength},
                               {"steps", steps},
-                              {"end", end},
+                              {"end", nameOf(end)},
+                              {"ended", ended},
                               {"cacheBytes", model->cacheBytes(static_cast<size_t>(model->cacheRows()))},
                               {"prefillSeconds", prefillSeconds},
                               {"tokensPerSecond", seconds > 0 ? static_cast<double>(generated) / seconds : 0},
@@ -281,12 +310,14 @@ int generate(const GenerateOptions& options) {
     }
     write(decoder ? decoder->finish() : "");
     fmt::print("\n");
+    std::fflush(stdout); // before what follows on standard error
     if (options.formed)
         fmt::print(
             stderr,
             "formed path: it rates the same token highest at {} of {} places; logits, up to {:.4g}, differ by at "
             "most {:.2g}\n",
             check.sameChoice, check.tokens, check.largestLogit, check.largestDifference);
+    printEnd(options, end, ended);
     return kDone;
 }
 
