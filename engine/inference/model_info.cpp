@@ -66,8 +66,7 @@ void describeText(ModelInfo& info, const ModelSource& source, int64_t capacity) 
     const Tokenizer* tokenizer = source.tokenizer();
     info.hasTokenizer = tokenizer != nullptr;
     info.tokenizerProblem = source.tokenizerProblem();
-    info.choice = source.generation().choice;
-    info.choiceFile = source.generation().file;
+    info.rules = source.generation();
     if (!info.tokenizerProblem.empty())
         info.warnings.push_back(
             fmt::format("the tokenizer cannot be read, so the model takes token ids: {}", info.tokenizerProblem));

@@ -60,16 +60,15 @@ struct ModelInfo {
     int64_t cacheTokenBytes = 0; ///< device memory that each token takes in the cache; 0: there is none
     int64_t ownContext = 0;      ///< the largest number of tokens that its configuration allows
     bool hasTokenizer = false;
-    std::string tokenizerSummary; ///< e.g. "BPE with byte fallback, 512 tokens"
-    std::string tokenizerProblem; ///< why the folder's tokenizer cannot be read; empty: it can, or there is none
-    std::optional<GenerationRules::Choice> choice{}; ///< how the folder says that tokens are chosen
-    std::string choiceFile{};                        ///< the file that says so
-    std::vector<std::string> tokenTexts;             ///< display piece of every id; empty without a tokenizer
-    std::optional<int> maskToken;                    ///< stands for a hidden word, in a model that fills them in
-    bool readsPairs = false;                         ///< whether it reads a second text after the first
-    bool readsTrees = false;                         ///< whether a text may bring its dependency tree
-    bool readsSource = false;                        ///< whether it reads a source with an encoder and writes a target
-    std::optional<WrittenPicture> writtenPicture{};  ///< set if the model writes pictures value by value
+    std::string tokenizerSummary;        ///< e.g. "BPE with byte fallback, 512 tokens"
+    std::string tokenizerProblem;        ///< why the folder's tokenizer cannot be read; empty: it can, or there is none
+    GenerationRules rules{};             ///< by which the folder says that it writes
+    std::vector<std::string> tokenTexts; ///< display piece of every id; empty without a tokenizer
+    std::optional<int> maskToken;        ///< stands for a hidden word, in a model that fills them in
+    bool readsPairs = false;             ///< whether it reads a second text after the first
+    bool readsTrees = false;             ///< whether a text may bring its dependency tree
+    bool readsSource = false;            ///< whether it reads a source with an encoder and writes a target
+    std::optional<WrittenPicture> writtenPicture{}; ///< set if the model writes pictures value by value
 
     // Models that say to which class a picture or a whole text belongs.
     int classes = 0;                 ///< 0: no such classifier

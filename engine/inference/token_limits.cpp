@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <string_view>
 #include <vector>
 
 namespace attn {
@@ -25,33 +27,40 @@ TokenLimits tokenLimits(const GenerationRules& rules, std::span<const int> token
     TokenLimits limits;
     if (!rules.lastTokens.empty() && tokens.size() + 1 == most) {
         limits.only = rules.lastTokens;
+        limits.fields = {"forced_eos_token_id"};
         return limits;
     }
     if (rules.firstToken && tokens.size() == 1) {
         limits.only = {*rules.firstToken};
+        limits.fields = {"forced_bos_token_id"};
         return limits;
     }
-    std::vector<int>& barred = limits.barred;
-    const auto bar = [&](const std::vector<int>& more) { barred.insert(barred.end(), more.begin(), more.end()); };
+    std::map<int, std::string_view> barred; // the first reason counts
+    const auto bar = [&](const std::vector<int>& more, std::string_view field) {
+        for (const int token : more) barred.try_emplace(token, field);
+    };
     for (const std::vector<int>& words : rules.barred) {
         const auto before = std::span(words).first(words.size() - 1);
         if (words.size() <= tokens.size() + 1 && before.size() <= tokens.size() &&
             std::ranges::equal(before, tokens.last(before.size())))
-            barred.push_back(words.back());
+            bar({words.back()}, "bad_words_ids");
     }
     if (const auto size = static_cast<size_t>(rules.repeatFree); size > 0 && tokens.size() + 1 >= size) {
         const auto last = tokens.last(size - 1);
         for (size_t at = 0; at + size <= tokens.size(); ++at)
-            if (std::ranges::equal(tokens.subspan(at, size - 1), last)) barred.push_back(tokens[at + size - 1]);
+            if (std::ranges::equal(tokens.subspan(at, size - 1), last))
+                bar({tokens[at + size - 1]}, "no_repeat_ngram_size");
     }
-    if (tokens.size() < static_cast<size_t>(rules.minLength) ||
-        tokens.size() - std::min(given, tokens.size()) < static_cast<size_t>(rules.minNewTokens))
-        bar(rules.stopTokens);
-    bar(rules.suppressed);
+    if (tokens.size() < static_cast<size_t>(rules.minLength)) bar(rules.stopTokens, "min_length");
+    if (tokens.size() - std::min(given, tokens.size()) < static_cast<size_t>(rules.minNewTokens))
+        bar(rules.stopTokens, "min_new_tokens");
+    bar(rules.suppressed, "suppress_tokens");
     const bool isForced = given == 1 && rules.firstToken.has_value(); // what follows the forced token is the first
-    if (tokens.size() == given + (isForced ? 1 : 0)) bar(rules.suppressedFirst);
-    std::ranges::sort(barred);
-    barred.erase(std::unique(barred.begin(), barred.end()), barred.end());
+    if (tokens.size() == given + (isForced ? 1 : 0)) bar(rules.suppressedFirst, "begin_suppress_tokens");
+    for (const auto& [token, field] : barred) {
+        limits.barred.push_back(token);
+        limits.fields.push_back(field);
+    }
     return limits;
 }
 

@@ -21,6 +21,14 @@ TEST_CASE("token limits: rules bar and force tokens as transformers does", "[inf
     CHECK(at({2}).only == Ids{0});
     CHECK(at({2, 0}).barred == Ids{1, 2, 7, 9}); // the first free token, and the text is too short to end
     CHECK(at({2, 0, 3}).barred == Ids{4, 7, 9});
+    for (const auto& [token, field] : {std::pair(1, "begin_suppress_tokens"),
+                                       {2, "min_length"},
+                                       {7, "bad_words_ids"},
+                                       {9, "suppress_tokens"},
+                                       {3, ""}})
+        CHECK(at({2, 0}).fieldAgainst(token) == field);
+    CHECK(at({2}).fieldAgainst(3) == "forced_bos_token_id");
+    CHECK(at({2}).fieldAgainst(0).empty());
     CHECK(at({2, 5, 6}).barred == Ids{7, 8, 9});
     CHECK(at({2, 6, 5}).barred == Ids{7, 9});
     CHECK(at({2, 0, 3}, 4).only == Ids{2}); // the last token of a full text

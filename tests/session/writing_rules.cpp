@@ -120,7 +120,7 @@ TEST_CASE("writing rules: a beam search obeys them too", "[session][gpu]") {
     std::string list;
     for (const int token : barred) list += (list.empty() ? "" : ", ") + std::to_string(token);
     RuledSession session("{\"suppress_tokens\": [" + list + "], \"num_beams\": 3, \"do_sample\": true}");
-    CHECK(session.latest()->model->choice->beams == 1); // which is said in a warning
+    CHECK(session.latest()->model->rules.choice->beams == 1); // which is said in a warning
     CHECK(std::ranges::any_of(session.latest()->model->warnings, [](const std::string& warning) {
         return warning.find("does not draw tokens in a beam search") != std::string::npos;
     }));

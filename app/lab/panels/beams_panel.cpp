@@ -72,7 +72,7 @@ BeamsPanel::BeamsPanel(Workbench& bench, QWidget* parent)
 }
 
 void BeamsPanel::search(int steps) {
-    const auto choice = snapshot_ && snapshot_->model ? snapshot_->model->choice : std::nullopt;
+    const auto choice = snapshot_ && snapshot_->model ? snapshot_->model->rules.choice : std::nullopt;
     bench_.post(BeamSearchCommand{.settings = {.width = width_->value(),
                                                .lengthPenalty = penalty_->value(),
                                                .maxTokens = most_->value(),
@@ -85,7 +85,7 @@ void BeamsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(snapshot_, snapshot);
     const bool isSame = before && before->beams == snapshot->beams && before->sequence == snapshot->sequence &&
                         before->model == snapshot->model && before->status.activity == snapshot->status.activity;
-    const auto choice = snapshot->model ? snapshot->model->choice : std::nullopt;
+    const auto choice = snapshot->model ? snapshot->model->rules.choice : std::nullopt;
     if (choice && choice->beams > 1 && (!before || before->model != snapshot->model)) { // as the folder says
         width_->setValue(choice->beams);
         penalty_->setValue(choice->lengthPenalty);

@@ -313,9 +313,9 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
             !notice.isEmpty()              ? notice
             : isCompletePicture(*snapshot) ? tr("The picture is complete. Reset returns to the prompt.")
             : snapshot->hasEnded           ? tr("End of text. Run to write past it, Reset to start again.")
-            : isWriting && snapshot->model && snapshot->model->choice
+            : isWriting && snapshot->model && snapshot->model->rules.choice
                 ? tr("%1 chooses how to write: %2. Change it below Next token.")
-                      .arg(shownText(snapshot->model->choiceFile), shownText(snapshot->model->choice->text()))
+                      .arg(shownText(snapshot->model->rules.file), shownText(snapshot->model->rules.choice->text()))
             : isWriting ? tr("The stronger the colour, the more probable the word. Click one to go back to it.")
             : snapshot->model->maskToken
                 ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "

@@ -288,7 +288,7 @@ void Workbench::explainIfStale() {
 
 /// A model starts with the sampling of its folder, unless a person has chosen another.
 void Workbench::startSampling() {
-    const auto& choice = snapshot_->model ? snapshot_->model->choice : std::nullopt;
+    const auto& choice = snapshot_->model ? snapshot_->model->rules.choice : std::nullopt;
     const Sampling usual = choice ? samplingOf(*choice) : Sampling{};
     const Sampling before = std::exchange(usualSampling_, usual);
     if (sampling_ == before && usual != before) setSampling(usual);
