@@ -324,17 +324,9 @@ std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
         throw Error({.what = noTokenizer(model),
                      .where = model.info().name,
                      .hint = "give token ids, for example --tokens 1,2,3"});
-    std::vector<int> ids;
-    if (tokens) {
-        ids = parseTokenIds(*tokens);
-    } else {
-        ids = readText(*model.tokenizer(), text ? *text : model.source().example()).ids;
-    }
-    const auto isSpecial = [&](int id) { return model.tokenizer()->isSpecial(id); };
-    const bool isBlank = isEncoder(model.config()) && !tokens && text &&
-                         text->find_first_not_of(" \t\r\n") == std::string::npos &&
-                         std::ranges::all_of(ids, isSpecial); // an encoder adds its own tokens
-    if (ids.empty() || isBlank)
+    const std::string read = text ? *text : model.source().example();
+    const std::vector<int> ids = tokens ? parseTokenIds(*tokens) : readText(*model.tokenizer(), read).ids;
+    if (tokens ? ids.empty() : saysNothing(model, read, ids))
         throw Error({.what = "the prompt is empty",
                      .where = tokens ? "--tokens" : "--prompt",
                      .hint = tokens ? "give at least one token id" : "give some text"});

@@ -389,6 +389,12 @@ int64_t LanguageModel::planBytes() const {
 
 size_t LanguageModel::pipelineCount() const { return device_->kernelCount(); }
 
+bool saysNothing(const LanguageModel& model, std::string_view text, std::span<const int> tokens) {
+    const auto isSpecial = [&](int token) { return model.tokenizer() && model.tokenizer()->isSpecial(token); };
+    return tokens.empty() || (isEncoder(model.config()) && text.find_first_not_of(" \t\r\n") == text.npos &&
+                              std::ranges::all_of(tokens, isSpecial));
+}
+
 LanguageModel& languageModel(RunningModel& model) {
     if (auto* found = dynamic_cast<LanguageModel*>(&model)) return *found;
     throw WrongModel(

@@ -12,6 +12,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
@@ -236,6 +237,9 @@ private:
     bool hasPatterns_ = false; ///< formedStep() has run for the current tokens
     std::unique_ptr<Patterns> patterns_;
 };
+
+/// Whether a text leaves a model nothing to read: no tokens, or only those that an encoder puts around every text.
+bool saysNothing(const LanguageModel& model, std::string_view text, std::span<const int> tokens);
 
 /// A model that must read text. @throws Error if it does not
 LanguageModel& languageModel(RunningModel& model);

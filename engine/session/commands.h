@@ -50,11 +50,12 @@ struct ShowWeightsCommand {
 };
 /// Longer prompts are refused. Of a prompt that is longer than its context, a model reads the last part.
 inline constexpr size_t kMostPromptBytes = 262144, kMostPromptTokens = 65536;
-/// Replaces the prompt. The model does not run again on leading tokens that the current sequence shares.
+/// Replaces the prompt. The model does not run again on leading tokens that the current sequence shares. An empty text
+/// leaves what the tokenizer puts before every text; without that there is no text, and nothing is shown of one.
 struct SetPromptCommand {
     static constexpr CommandKind kKind = CommandKind::RunValue;
     GivenText given;
-    uint64_t number = 0; ///< of who posts prompts, rising: see Snapshot::promptNumber
+    uint64_t number = 0; ///< of who posts texts, rising: see Snapshot::promptNumber
 };
 /// Replaces the picture that a vision model reads.
 struct SetPictureCommand {
@@ -91,6 +92,7 @@ struct ResetCommand {
 struct TakeTokenCommand {
     static constexpr CommandKind kKind = CommandKind::Step;
     int token = 0;
+    int node = -1; ///< of the branch tree, behind which it stands; -1: the current one
 };
 /// Moves to a node of the branch tree. The next token branches from there.
 struct GoToBranchCommand {
@@ -112,10 +114,11 @@ struct RestoreBranchesCommand {
     int promptLength = 0;      ///< number of tokens, counted from the root, that belong to the prompt
     GivenText given{};         ///< with nodes: its tokens were read already
     std::vector<int> source{}; ///< for a model with an encoder: the tokens of the text; empty: the tokenizer reads it
+    uint64_t number = 0;       ///< as SetPromptCommand's
     /// Whether it is announced before it is read: even its tokens may take a moment.
     bool isLong() const {
         constexpr size_t kLong = 2000; // bytes and tokens
-        return given.text.size() + given.tokens.size() + nodes.size() + source.size() >= kLong;
+        return given.text.size() + given.second.size() + given.tokens.size() + nodes.size() + source.size() >= kLong;
     }
 };
 struct SetSamplingCommand {

@@ -56,8 +56,8 @@ struct BeamTree {
 struct Snapshot {
     uint64_t version = 0;  ///< increases by one with each snapshot
     uint64_t openings = 0; ///< number of OpenModelCommands that have begun
-    /// The largest SetPromptCommand::number that was taken. Prompts up to this one are in the snapshot, or never will
-    /// be: they failed, or a newer command has taken their place.
+    /// The largest number of a text that was taken. Texts up to this one are in the snapshot, or never will be: they
+    /// failed, or a newer command has taken their place.
     uint64_t promptNumber = 0;
     uint64_t sequenceVersion = 0; ///< changes when the input or the run changes; the parts below belong to it
     Status status;
@@ -69,6 +69,9 @@ struct Snapshot {
     std::shared_ptr<const RestoreBranchesCommand> unread;
     bool readsUnread = false; ///< it reads it now
     bool hasEnded = false;    ///< the last token of the text is the model's, and one of those that end a text
+    /// Why the model writes no more, as a sentence. Empty: it has written nothing yet, it writes, or a person has gone
+    /// to another place of the text.
+    std::string ended;
     std::shared_ptr<const BranchTree> branches;
     std::shared_ptr<const BeamTree> beams; ///< the last search after this prompt; null: none
     std::shared_ptr<const NextToken> next;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace attn {
 
@@ -27,6 +28,8 @@ int TokenPath::child(int parent, int token, std::optional<float> probability) {
 void TokenPath::setPrompt(const std::vector<int>& tokens) {
     tree_ = {.nodes = {BranchNode{}}, .current = 0};
     known_.clear();
+    writing_ = lastWriting_ = 0;
+    hasMoved_ = false;
     for (int token : tokens) tree_.current = child(tree_.current, token, std::nullopt);
     tree_.promptLength = static_cast<int>(tokens.size());
     promptEnd_ = tree_.current;
@@ -41,10 +44,16 @@ void TokenPath::goTo(int node) {
         throw Error({.what = fmt::format("there is no branch {}", node),
                      .where = "branches",
                      .hint = fmt::format("there are {}", tree_.nodes.size())});
+    hasMoved_ |= tree_.current != node;
     tree_.current = node;
 }
 
-void TokenPath::reset() { tree_.current = promptEnd_; }
+void TokenPath::reset() { goTo(promptEnd_); }
+
+void TokenPath::beginWriting() {
+    const auto follows = [this](const BranchNode& node) { return node.parent == tree_.current; };
+    if (std::exchange(hasMoved_, false) && std::ranges::any_of(tree_.nodes, follows)) writing_ = ++lastWriting_;
+}
 
 void TokenPath::restore(const std::vector<SavedToken>& nodes, int current, int promptLength) {
     TokenPath restored(spell_);
@@ -69,6 +78,9 @@ void TokenPath::restore(const std::vector<SavedToken>& nodes, int current, int p
         if (next.empty()) break;
         restored.promptEnd_ = next.front();
     }
+    const auto ends = std::ranges::count_if(children, [](const auto& each) { return each.empty(); });
+    restored.hasMoved_ = true;
+    restored.lastWriting_ = static_cast<uint64_t>(std::max<std::ptrdiff_t>(ends, 1) - 1);
     *this = std::move(restored);
 }
 

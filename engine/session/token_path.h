@@ -3,6 +3,7 @@
 #include "engine/inference/sequence.h"
 #include "engine/session/commands.h"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -26,6 +27,11 @@ public:
     /// Moves to a node. @throws Error if there is no such node
     void goTo(int node);
     void reset(); ///< moves to the last prompt token
+    /// The model begins to write here. If the path has gone back to a token that something follows already, this is
+    /// another writing.
+    void beginWriting();
+    /// Counts the writings on this tree: random numbers that begin with it make them differ.
+    uint64_t writing() const { return writing_; }
     /// Replaces the tree; see RestoreBranchesCommand.
     void restore(const std::vector<SavedToken>& nodes, int current, int promptLength);
 
@@ -42,6 +48,8 @@ private:
     BranchTree tree_{.nodes = {BranchNode{}}, .current = 0};
     std::map<std::pair<int, int>, int> known_; ///< the node of a parent's token
     int promptEnd_ = 0;                        ///< node of the last prompt token
+    uint64_t writing_ = 0, lastWriting_ = 0;   ///< this one, and the newest one
+    bool hasMoved_ = false;                    ///< since the model began to write
 };
 
 } // namespace attn

@@ -144,7 +144,10 @@ void Session::Worker::warmUp() {
 }
 
 void Session::Worker::execute(Command command) {
-    if (remaining_ > 0 && changesSequence(command)) finishGenerating();
+    if (remaining_ > 0 && changesSequence(command)) {
+        if (std::holds_alternative<StopCommand>(command)) sayEnd(TextEnd::Stopped, static_cast<size_t>(generated_));
+        finishGenerating();
+    }
     if (searchSteps_ > 0 && changesSequence(command)) {
         searchSteps_ = 0;
         next_.status.activity = Activity::Idle;

@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/core/failure.h"
 #include "engine/inference/language_model.h"
+#include "engine/inference/text_end.h"
 #include "engine/inference/vision_model.h"
 #include "engine/jobs/job_list.h"
 #include "engine/jobs/publisher.h"
@@ -95,6 +96,7 @@ private:
     std::vector<int> promptTokens() const;       ///< of the current path
     std::string textOf(int token) const;         ///< as BranchNode::text
     void giveText(RestoreBranchesCommand given); ///< sets Snapshot::unread, before the work that it makes
+    void showNoText(Prompt prompt); ///< leaves no text, and nothing that is shown of one. @param prompt is empty
     /// Makes another path the current one and runs it. After a Stop or a failure, the old path stays.
     void moveTo(TokenPath path, std::shared_ptr<const Prompt> prompt);
     TokenPath emptyPath() const;
@@ -117,8 +119,9 @@ private:
     void warmUp(); ///< prepares one plan while idle
     void generateOne();
     /// Whether the model ends a text with this token, the last one, or a picture with it.
-    TokenLimits limits(); ///< of the next token, by the rules of the model's folder
-    bool endsText(int token);
+    TokenLimits limits();                     ///< of the next token, by the rules of the model's folder
+    std::optional<TextEnd> endOfRun() const;  ///< why generation ends here; none: it continues, or it was one step
+    void sayEnd(TextEnd end, size_t written); ///< @param written tokens of the run that ends
     void finishGenerating();
     void requireContinuable(); ///< @throws Error if the model cannot continue the text
     void searchOne();          ///< one step of the beam search
@@ -176,6 +179,7 @@ private:
     bool isRun_ = false;    ///< the last command sets Snapshot::runFailure
     std::string analysing_; ///< key of the analysis that runs; empty: none
     int remaining_ = 0;     ///< tokens still to generate
+    int asked_ = 0;         ///< tokens of the last GenerateCommand
     double tokensPerSecond_ = 0;
     Clock::time_point nextToken_{}, generationStart_{}, lastVisual_{};
     Clock::duration visualCost_{};

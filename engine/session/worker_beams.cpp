@@ -34,10 +34,13 @@ void Session::Worker::searchOne() {
 void Session::Worker::finishSearching() {
     searchSteps_ = 0;
     next_.status.activity = Activity::Idle;
-    if (isStopped())
-        publish(); // the path stays where it was
-    else
-        takeHypothesis(search_->best());
+    if (isStopped()) return publish(); // the path stays where it was
+    takeHypothesis(search_->best());
+    if (!search_->isDone() || !next_.ended.empty()) return;
+    const size_t written = path_.tokens().size() - static_cast<size_t>(path_.promptLength());
+    const bool isFull = written < static_cast<size_t>(search_->settings().maxTokens);
+    sayEnd(isFull ? TextEnd::ContextFull : TextEnd::MaxTokens, written);
+    publish();
 }
 
 void Session::Worker::forgetSearch() {

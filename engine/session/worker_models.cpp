@@ -32,15 +32,10 @@ void Session::Worker::on(const OpenModelCommand& command) {
     }
     if (isAgain && !namesPrompt) return moveTo(lostInput_->path, lostInput_->prompt);
     lostInput_.reset();
-    const std::string example = model().source().example();
-    if (namesPrompt || !example.empty()) {
-        GivenText given = command.given.text;
-        if (keepsPrompt || !namesPrompt) given.text = keepsPrompt ? typed : example;
-        on(SetPromptCommand{std::move(given)});
-        example_ = command.given.text.text.empty() && !keepsPrompt ? prompt_->given.text : std::string();
-    } else {
-        publish();
-    }
+    GivenText given = command.given.text;
+    if (keepsPrompt || !namesPrompt) given.text = keepsPrompt ? typed : model().source().example();
+    on(SetPromptCommand{std::move(given)});
+    example_ = command.given.text.text.empty() && !keepsPrompt ? prompt_->given.text : std::string();
 }
 
 void Session::Worker::rememberTyped() {
@@ -132,9 +127,7 @@ void Session::Worker::on(const ShowWeightsCommand& command) {
     lostInput_.reset();
     describe(command.run, name);
     next_.shown = command;
-    const std::string example = model().source().example();
-    if (command.given.empty() && example.empty()) return publish();
-    on(SetPromptCommand{command.given.empty() ? GivenText{.text = example} : command.given});
+    on(SetPromptCommand{command.given.empty() ? GivenText{.text = model().source().example()} : command.given});
     example_ = prompt_->given.text;
 }
 

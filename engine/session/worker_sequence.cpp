@@ -69,7 +69,8 @@ void Session::Worker::on(const SetPromptCommand& command) {
                     : readsSource        ? sourcePrompt(given, given.tokens)
                                          : Prompt{.given = given, .encoding = {.ids = given.tokens}};
     const std::vector<int>& tokens = readsSource ? prompt.source : prompt.encoding.ids;
-    if (tokens.empty()) throw Error({.what = "the prompt is empty", .where = "prompt", .hint = "enter a text"});
+    if (given.tokens.empty() && saysNothing(text(), given.text + given.second, tokens))
+        return showNoText(std::move(prompt));
     check(tokens.size(), kMostPromptTokens, "tokens");
     for (const std::vector<int>& ids : {prompt.encoding.ids, prompt.given.target})
         for (const int token : ids) checkToken(token, "prompt", "use the tokenizer that belongs to the model");
@@ -79,6 +80,33 @@ void Session::Worker::on(const SetPromptCommand& command) {
     for (const int token : std::exchange(prompt.given.target, {})) path.take(token, {});
     hasStaleChanges_ = true;
     moveTo(std::move(path), std::make_shared<const Prompt>(std::move(prompt)));
+}
+
+void Session::Worker::showNoText(Prompt prompt) {
+    forgetSearch();
+    path_ = emptyPath();
+    prompt_ = std::make_shared<const Prompt>(Prompt{.given = std::move(prompt.given)});
+    lostInput_.reset();
+    text().setSides(TextInput{});
+    text().dropInput();
+    hasStaleChanges_ = true; // they may have been computed for the text before
+    originalOf_.reset();
+    next_.unread.reset();
+    next_.ended.clear();
+    next_.isChanged = false;
+    next_.original.reset();
+    next_.originalClasses.reset();
+    next_.originalViews.reset();
+    next_.grid.reset();
+    next_.detail.reset();
+    next_.profile.reset();
+    next_.explanation.reset();
+    next_.siteInputs.reset();
+    next_.analyses.clear();
+    next_.originalAnalyses.clear();
+    next_.failedAnalyses.clear();
+    refreshSequence();
+    publishIdle();
 }
 
 void Session::Worker::giveText(RestoreBranchesCommand given) {
@@ -123,13 +151,15 @@ void Session::Worker::catchUp() {
 
 void Session::Worker::moveTo(TokenPath path, std::shared_ptr<const Prompt> prompt) {
     text();
+    if (path.tokens().empty()) return publish(); // there is no text
     const auto keep = [this] {
-        return std::tie(path_, prompt_, next_.isChanged, next_.original, next_.originalClasses, next_.originalViews,
-                        originalOf_, originalShown_);
+        return std::tie(path_, prompt_, next_.ended, next_.isChanged, next_.original, next_.originalClasses,
+                        next_.originalViews, originalOf_, originalShown_);
     };
     const std::tuple before = asCopies(keep());
     path_ = std::move(path);
     prompt_ = std::move(prompt);
+    next_.ended.clear();
     try {
         runPath(true);
         lostInput_.reset();
@@ -199,102 +229,6 @@ void Session::Worker::runPath(bool isNew) {
     if (isPrepared) model().device().saveKernels();
 }
 
-void Session::Worker::requireContinuable() {
-    if (path_.tokens().empty())
-        throw Error({.what = "there is nothing to continue", .where = "prompt", .hint = "type a prompt first"});
-    const TextReadout readout = text().config().readout();
-    if (!predictsTokens(readout))
-        throw Error({.what = "this model predicts no tokens; it does not continue a text",
-                     .where = text().info().name,
-                     .hint = "look at its attention, and at what it says of the prompt"});
-    if (readout != TextReadout::NextToken)
-        throw Error({.what = "this model fills in hidden words; it does not continue a text",
-                     .where = text().info().name,
-                     .hint = "write [MASK] into the prompt: the candidates are for the last hidden word"});
-}
-
-void Session::Worker::on(const GenerateCommand& command) {
-    text();
-    catchUp();
-    requireContinuable();
-    if (command.maxTokens < 1) return;
-    remaining_ = command.maxTokens;
-    tokensPerSecond_ = command.tokensPerSecond;
-    nextToken_ = Clock::now();
-    generated_ = 0;
-    next_.original.reset();
-    next_.originalViews.reset();
-    next_.status.activity = Activity::Generating;
-}
-
-void Session::Worker::generateOne() {
-    std::vector<int> all = path_.tokens();
-    const Candidate drawn = sampleToken(text().logits(), sampling_, all, all.size(), limits());
-    all.push_back(drawn.token);
-    const std::span<const int> tokens = std::span(all).subspan(forgotten(all.size()));
-    if (tokens.size() != text().tokens().size() + 1)
-        text().truncate(0); // the oldest tokens were dropped: run the rest again
-    updatePrefix(all.size() - tokens.size());
-    if (!text().feed(tokens.subspan(text().tokens().size()), [&] { return isStopped(); })) {
-        publishIdle();
-        if (const size_t kept = text().tokens().size();
-            kept > 0) { // an interrupted step has overwritten the newest rows
-            text().truncate(kept - 1);
-            text().feed(tokens.subspan(kept - 1, 1));
-        }
-        finishGenerating();
-        return;
-    }
-    path_.take(drawn.token, drawn.probability);
-    --remaining_;
-    // The first token waits for nothing: the speed is that of those after it.
-    if (++generated_ == 1) generationStart_ = Clock::now();
-    const double seconds = std::chrono::duration<double>(Clock::now() - generationStart_).count();
-    if (generated_ > 1 && seconds > 0) next_.status.tokensPerSecond = (generated_ - 1) / seconds;
-    if (remaining_ <= 0 || endsText(drawn.token) || isStopped()) {
-        finishGenerating();
-        return;
-    }
-    nextToken_ = tokensPerSecond_ > 0
-                     ? std::max(Clock::now(), nextToken_ + std::chrono::duration_cast<Clock::duration>(
-                                                               std::chrono::duration<double>(1 / tokensPerSecond_)))
-                     : Clock::now();
-    // Pictures take at most half of the time, and at most 60 are drawn per second.
-    if (Clock::now() - lastVisual_ < std::max<Clock::duration>(kVisualInterval, 2 * visualCost_)) return;
-    const Clock::time_point start = Clock::now();
-    refreshSequence();
-    refreshViews();
-    publish();
-    lastVisual_ = Clock::now();
-    visualCost_ = lastVisual_ - start;
-}
-
-TokenLimits Session::Worker::limits() {
-    if (text().config().readout() != TextReadout::NextToken) return {};
-    const std::vector<int> tokens = path_.tokens();
-    const auto given = std::min(static_cast<size_t>(path_.promptLength()), tokens.size());
-    const GenerationRules& rules = text().source().generation();
-    return tokenLimits(rules, tokens, given, mostTokens(rules, given, static_cast<size_t>(text().capacity())));
-}
-
-bool Session::Worker::endsText(int token) {
-    const auto& picture = text().config().picture;
-    if (picture && std::ssize(path_.tokens()) == picture->tokens()) return true;
-    return std::ranges::find(text().source().stopTokens(), token) != text().source().stopTokens().end();
-}
-
-void Session::Worker::finishGenerating() {
-    remaining_ = 0;
-    next_.status.activity = Activity::Idle;
-    compareOriginal();
-    if (isCurrent()) { // otherwise it was stopped while the rest ran again: keep the last pictures
-        refreshCell();
-        refreshSequence();
-        refreshViews();
-    }
-    publish();
-}
-
 void Session::Worker::on(const StopCommand&) {
     if (compareOriginal()) refreshViews();
     publish();
@@ -310,10 +244,12 @@ void Session::Worker::on(const TakeTokenCommand& command) {
     checkToken(command.token, "generate", "choose one of the listed tokens");
     catchUp();
     requireContinuable();
-    float probability = 0;
-    for (const Candidate& candidate : rankCandidates(text().logits(), sampling_, path_.tokens(), -1, limits()))
-        if (candidate.token == command.token) probability = candidate.probability;
     TokenPath path = path_;
+    if (command.node >= 0) path.goTo(command.node); // the model may have written more since
+    std::optional<float> probability;
+    if (path.tree().current == path_.tree().current)
+        for (const Candidate& candidate : rankCandidates(text().logits(), sampling_, path_.tokens(), -1, limits()))
+            if (candidate.token == command.token) probability = candidate.probability;
     path.take(command.token, probability);
     moveTo(std::move(path), prompt_);
 }
@@ -361,8 +297,9 @@ Prompt Session::Worker::restored(const RestoreBranchesCommand& command, const st
 }
 
 void Session::Worker::on(const RestoreBranchesCommand& command) {
+    next_.promptNumber = std::max(next_.promptNumber, command.number);
     text();
-    if (command.nodes.empty() && !(command.given.empty() && command.source.empty())) {
+    if (command.nodes.empty()) {
         GivenText given = command.given;
         if (!command.source.empty()) given.tokens = command.source;
         return on(SetPromptCommand{std::move(given)});
@@ -462,12 +399,15 @@ void Session::Worker::on(const CaptureCommand& command) {
 void Session::Worker::refreshSequence() {
     const std::vector<int> tokens = path_.tokens();
     const auto sequence = sequence_.build(text(), path_, prompt_, forgotten(tokens.size()));
-    next_.hasEnded =
-        !sequence->tokens.empty() && !sequence->tokens.back().isPrompt && endsText(sequence->tokens.back().id);
+    const auto end = !sequence->tokens.empty() && !sequence->tokens.back().isPrompt ? endAtToken(text(), tokens)
+                                                                                    : std::optional<TextEnd>();
+    next_.hasEnded = end.has_value();
+    if (end) sayEnd(*end, 0);
     next_.sequence = sequence;
     next_.branches = std::make_shared<BranchTree>(path_.tree());
     next_.next = std::make_shared<NextToken>(
-        NextToken{.logits = {text().logits().begin(), text().logits().end()},
+        NextToken{.logits = tokens.empty() ? std::vector<float>() // those of the text before
+                                           : std::vector<float>(text().logits().begin(), text().logits().end()),
                   .recentTokens = tokens,
                   .row = static_cast<int>(tokens.empty() ? 0 : text().predictedRow(text().input())),
                   .limits = limits()});

@@ -1,3 +1,4 @@
+#include "app/lab/models/candidate_model.h"
 #include "tests/lab/lab_window.h"
 #include "tests/models/model_folder.h"
 
@@ -25,6 +26,15 @@ void writeIds(LabWindow& lab, const char* ids) {
     QTest::keyClick(&prompt, Qt::Key_A, Qt::ControlModifier);
     QTest::keyClicks(&prompt, ids);
     lab.settle();
+}
+
+/// Opens the model with rules, on three tokens.
+void open(LabWindow& lab, const ModelFolder& folder, const std::string& rules) {
+    writeFile(folder / "generation_config.json", rules);
+    lab.window().files().open(QString::fromStdString(folder.path().string()));
+    REQUIRE(lab.settle());
+    lab.window().bridge().post(SetPromptCommand{{.tokens = {1, 5, 9}}});
+    REQUIRE(lab.settle());
 }
 
 } // namespace
@@ -111,4 +121,70 @@ TEST_CASE("generate: a model's folder chooses how the window writes, and bars to
     CHECK(std::ranges::any_of(ruled.snapshot().model->warnings, [](const std::string& warning) {
         return warning.find("does not draw tokens in a beam search") != std::string::npos;
     }));
+}
+
+TEST_CASE("writing: barred tokens stay in the list, with their reason and their probability", "[lab]") {
+    const ModelFolder folder("gpt2");
+    LabWindow lab;
+    open(lab, folder, "{}");
+    lab.showPanel("next");
+    const auto& rows = *lab.find<QTreeView>("candidates").model();
+    const QModelIndex best = rows.index(0, CandidateModel::ProbabilityColumn);
+    const int token = best.data(CandidateModel::TokenRole).toInt();
+    const QString percent = best.data(Qt::DisplayRole).toString();
+    open(lab, folder, "{\"suppress_tokens\": [" + std::to_string(token) + "]}");
+    CHECK(best.data(CandidateModel::TokenRole).toInt() == token);
+    CHECK(best.data(Qt::DisplayRole).toString() == percent + ", barred");
+    CHECK(best.data(CandidateModel::ProbabilityRole).toDouble() == 0); // no bar
+    CHECK(best.data(Qt::ToolTipRole).toString().contains("suppress_tokens of generation_config.json bars it"));
+    CHECK(best.data(Qt::ForegroundRole).isValid());
+    CHECK(rows.index(1, CandidateModel::ProbabilityColumn).data(CandidateModel::ProbabilityRole).toDouble() > 0);
+    CHECK(rows.rowCount() == CandidateModel::kLimit);
+}
+
+TEST_CASE("writing: the number of tokens starts as the folder says, unless a person has chosen another", "[lab]") {
+    const ModelFolder folder("gpt2");
+    LabWindow lab;
+    auto& amount = lab.find<QSpinBox>("amount");
+    const auto& notice = lab.find<QLabel>("textNotice");
+    CHECK(amount.value() == 100);
+    open(lab, folder, R"({"max_new_tokens": 7})");
+    CHECK(amount.value() == 7);
+    CHECK(notice.text().contains("at most 7 new tokens"));
+    lab.clickAndSettle("run");
+    CHECK(lab.find<QLabel>("textEnd").text() ==
+          "generation_config.json lets the model write no more than 7 tokens (max_new_tokens).");
+    open(lab, folder, R"({"max_length": 8})");
+    CHECK(amount.value() == 5); // the prompt has three
+    open(lab, folder, "{}");
+    CHECK(amount.value() == 100);
+    amount.setValue(6);
+    open(lab, folder, R"({"max_new_tokens": 7})");
+    CHECK(amount.value() == 6);
+    CHECK(notice.text().contains("These controls differ: number of tokens."));
+}
+
+TEST_CASE("writing: the controls that differ from the folder are named, and a button puts them back", "[lab]") {
+    const ModelFolder folder("gpt2");
+    LabWindow lab;
+    auto& bench = lab.window().workbench();
+    const auto& notice = lab.find<QLabel>("textNotice");
+    auto& button = lab.find<QPushButton>("useModelSettings");
+    open(lab, folder, R"({"do_sample": true, "temperature": 0.5, "top_k": 9, "max_new_tokens": 7})");
+    CHECK(notice.text() == "generation_config.json chooses how to write: temperature 0.5, top-k 9, at most 7 new "
+                           "tokens. Change it below Next token.");
+    CHECK_FALSE(button.isVisible());
+    Sampling other = bench.sampling();
+    other.temperature = 2;
+    other.seed = 4;
+    bench.setSampling(other);
+    lab.find<QSpinBox>("amount").setValue(9);
+    CHECK(notice.text().contains("These controls differ: Temperature, number of tokens."));
+    REQUIRE(button.isVisible());
+    button.click();
+    CHECK(bench.sampling().temperature == 0.5f);
+    CHECK(bench.sampling().seed == 4);
+    CHECK(lab.find<QSpinBox>("amount").value() == 7);
+    CHECK_FALSE(button.isVisible());
+    CHECK(notice.text().startsWith("generation_config.json chooses how to write"));
 }

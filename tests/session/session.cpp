@@ -132,9 +132,9 @@ TEST_CASE("session: a command that fails says why and loses nothing", "[session]
     REQUIRE_FALSE(session.latest()->failure);
     for (const Command& bad : std::vector<Command>{
              OpenModelCommand{.path = "/no/such/folder"}, OpenModelCommand{.path = "builtin:other"},
-             SetPromptCommand{{.text = "ABC!"}}, SetPromptCommand{{.text = ""}}, SetPromptCommand{{.text = "\xff\xfe"}},
-             TakeTokenCommand{.token = 999}, GoToBranchCommand{.node = 999}, CellRequest{.site = 9},
-             ShowWeightCommand{.name = "nothing"}, CaptureCommand{.hooks = "no.*", .path = "/tmp/x.npz"},
+             SetPromptCommand{{.text = "ABC!"}}, SetPromptCommand{{.text = "\xff\xfe"}}, TakeTokenCommand{.token = 999},
+             GoToBranchCommand{.node = 999}, CellRequest{.site = 9}, ShowWeightCommand{.name = "nothing"},
+             CaptureCommand{.hooks = "no.*", .path = "/tmp/x.npz"},
              CaptureCommand{.hooks = "logits", .path = "/tmp/x.txt"}}) {
         const uint64_t failures = session.latest()->failureCount;
         test::after(session, bad);

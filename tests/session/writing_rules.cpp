@@ -170,3 +170,35 @@ TEST_CASE("writing rules: a text that begins twice gets a notice", "[session][gp
     CHECK(twice->sequence->tokens.size() == 4); // ab is one token
     CHECK_THAT(twice->sequence->notice, CONTAINS("the tokenizer puts <s> before every text"));
 }
+
+TEST_CASE("writing rules: a sentence says why the text ended, until it continues", "[session][gpu]") {
+    const ModelFolder folder("gpt2");
+    const auto open = [&](Session& session, const std::string& rules) {
+        writeFile(folder / "generation_config.json", rules);
+        succeed(session, OpenModelCommand{.path = folder.path().string()});
+        return succeed(session, SetPromptCommand{{.tokens = {1, 5, 9}}})->ended;
+    };
+    Session session({.validation = true});
+    CHECK(open(session, "{}").empty());
+    const auto endOf = [&](int tokens) { return succeed(session, GenerateCommand{.maxTokens = tokens})->ended; };
+    CHECK(endOf(3) == "The model wrote 3 tokens, as many as it was asked for.");
+    CHECK(endOf(1).empty()); // one step is no end
+    CHECK(endOf(2) == "The model wrote 2 tokens, as many as it was asked for.");
+    CHECK(succeed(session, SetSamplingCommand{{.greedy = true}})->ended.starts_with("The model wrote 2"));
+    CHECK(succeed(session, ResetCommand{})->ended.empty());
+    open(session, R"({"max_new_tokens": 2})");
+    CHECK(endOf(2) == "generation_config.json lets the model write no more than 2 tokens (max_new_tokens).");
+    open(session, R"({"max_length": 5})");
+    CHECK(endOf(2) == "generation_config.json ends a text at 5 tokens (max_length), and this one has 5.");
+    const int stop = session.latest()->sequence->tokens[3].id;
+    open(session, "{\"eos_token_id\": " + std::to_string(stop) + "}");
+    CHECK(endOf(4).starts_with("The model ended the text with its token "));
+    CHECK(session.latest()->hasEnded);
+    open(session, "{}");
+    session.post(GenerateCommand{.maxTokens = 1'000'000, .tokensPerSecond = 20});
+    REQUIRE(waitFor(session, [](const Snapshot& now) { return now.sequence->tokens.size() > 4; }));
+    CHECK(session.latest()->ended.empty());
+    CHECK(after(session, StopCommand{})->ended == "The model was stopped.");
+    CHECK(succeed(session, BeamSearchCommand{.settings = {.width = 2, .maxTokens = 3}})->ended ==
+          "The model wrote 3 tokens, as many as it was asked for.");
+}

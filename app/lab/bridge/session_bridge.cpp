@@ -21,6 +21,8 @@ bool SessionBridge::isOpeningModel() const {
 
 void SessionBridge::post(Command command) {
     if (std::holds_alternative<OpenModelCommand>(command)) ++openings_;
+    if (auto* prompt = std::get_if<SetPromptCommand>(&command)) prompt->number = ++texts_;
+    if (auto* restored = std::get_if<RestoreBranchesCommand>(&command)) restored->number = ++texts_;
     emit posted(command);
     session_->post(std::move(command));
 }

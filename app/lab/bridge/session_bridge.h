@@ -20,7 +20,7 @@ public:
     explicit SessionBridge(DeviceChoice choice, QObject* parent = nullptr);
     ~SessionBridge() override;
 
-    void post(Command command);
+    void post(Command command); ///< gives texts their number
     std::shared_ptr<const Snapshot> latest() const { return session_->latest(); }
     /// Whether a model is being opened.
     bool isOpeningModel() const;
@@ -38,6 +38,7 @@ private:
     void deliver();
 
     uint64_t openings_ = 0; ///< number of OpenModelCommands that were posted
+    uint64_t texts_ = 0;    ///< number of texts that were posted: SetPromptCommand::number
     Delivery delivery_;
     uint64_t failureCount_ = 0; ///< of the snapshots that have been received
     std::mutex mutex_;

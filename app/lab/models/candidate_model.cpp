@@ -71,13 +71,28 @@ std::vector<CandidateModel::Row> CandidateModel::tokenRows(const Snapshot& snaps
         for (const Candidate& candidate : candidates)
             rows.push_back(rowOf(candidate, tokenText(snapshot, candidate.token),
                                  showsChange_ ? candidate.probability - probabilities[candidate.token] : 0.0f));
-        const TokenLimits& limits = snapshot.next->limits;
-        for (Row& row : rows)
-            row.isBarred = !limits.empty() && row.candidate.probability <= 0 && !limits.allows(row.candidate.token);
+        if (!snapshot.next->limits.empty()) showBarred(rows, snapshot, sampling);
     } catch (const Error&) {
         // All logits are NaN. The session reports this as a failure, so the list is empty.
     }
     return rows;
+}
+
+void CandidateModel::showBarred(std::vector<Row>& rows, const Snapshot& snapshot, const Sampling& sampling) const {
+    const auto& [logits, seen, last, limits] = *snapshot.next;
+    std::erase_if(rows, [&, &limits = limits](const Row& row) { return !limits.allows(row.candidate.token); });
+    const std::vector<Candidate> free = rankCandidates(logits, sampling, seen, kLimit);
+    for (size_t rank = 0; rank < free.size(); ++rank) {
+        if (limits.allows(free[rank].token)) continue;
+        Row row =
+            rowOf({.token = free[rank].token, .logit = free[rank].logit}, tokenText(snapshot, free[rank].token), 0);
+        const auto field = shownText(limits.fieldAgainst(free[rank].token));
+        row.barred = tr("%1 of %2").arg(field, snapshot.model ? shownText(snapshot.model->rules.file) : QString());
+        row.unbarred = formatSaid(static_cast<double>(free[rank].probability), activation_);
+        const size_t at = std::min(rank + limits.only.size(), rows.size()); // a token that must come stands first
+        rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(at), std::move(row));
+    }
+    rows.resize(std::min(rows.size(), static_cast<size_t>(kLimit)));
 }
 
 std::vector<CandidateModel::Row> CandidateModel::classRows(const Snapshot& snapshot, bool isCompared) {
@@ -121,7 +136,7 @@ int CandidateModel::columnCount(const QModelIndex& parent) const { return parent
 
 QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
-    const auto& [candidate, text, percent, logit, change, isBarred] = rows_[static_cast<size_t>(index.row())];
+    const auto& [candidate, text, percent, logit, change, barred, unbarred] = rows_[static_cast<size_t>(index.row())];
     const bool isFiltered = listsTokens() && candidate.probability <= 0;
     switch (role) {
     case TokenRole:
@@ -130,7 +145,7 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
         return activation_ == ClassActivation::None ? 0 : static_cast<double>(candidate.probability); // no bar
     case Qt::DisplayRole:
         return index.column() == TokenColumn          ? (listsTokens() ? visibleText(text) : text)
-               : index.column() == ProbabilityColumn  ? (isBarred ? tr("barred") : percent)
+               : index.column() == ProbabilityColumn  ? (!barred.isEmpty() ? tr("%1, barred").arg(unbarred) : percent)
                : index.column() == LogitColumn        ? logit
                : !showsChange_ || std::isnan(change)  ? QString()
                : activation_ == ClassActivation::None ? formatSigned(static_cast<double>(change), 4)
@@ -143,10 +158,10 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
         if (activation_ == ClassActivation::None) return tr("%1: %2").arg(text, percent);
         if (!listsTokens()) return tr("%1, probability %2, logit %3").arg(text, percent, logit);
-        if (isBarred)
-            return tr("Token %1, logit %2: the model's files do not allow it here. Click to add it anyway.")
-                .arg(candidate.token)
-                .arg(logit);
+        if (!barred.isEmpty())
+            return tr("Token %1, logit %2: %3 bars it here. Without that, its probability would be %4. Click to add it "
+                      "anyway.")
+                .arg(QString::number(candidate.token), logit, barred, unbarred);
         return isFiltered ? tr("Token %1, logit %2: excluded by the sampling. Click to add it anyway.")
                                 .arg(candidate.token)
                                 .arg(logit)
@@ -159,6 +174,7 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
                                 .trimmed();
     case Qt::AccessibleTextRole:
         if (activation_ == ClassActivation::None) return tr("%1: %2").arg(text, percent);
+        if (!barred.isEmpty()) return tr("%1, barred by %2; probability without that %3").arg(text, barred, unbarred);
         return tr("%1, probability %2, logit %3").arg(text, percent, logit);
     default:
         return {};

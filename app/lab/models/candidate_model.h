@@ -43,12 +43,15 @@ private:
     struct Row {
         Candidate candidate;
         QString text, percent, logit;
-        float change = 0;      ///< of the probability
-        bool isBarred = false; ///< the rules of the model's folder exclude it
+        float change = 0;   ///< of the probability
+        QString barred{};   ///< what bars it in the model's folder; empty: nothing
+        QString unbarred{}; ///< its probability without that
     };
     Row rowOf(const Candidate& candidate, const QString& text, float change) const;
     /// Also sets showsChange_.
     std::vector<Row> tokenRows(const Snapshot& snapshot, const Sampling& sampling, const NextToken* earlier);
+    /// Puts the barred tokens where they would stand without the rules of the model's folder.
+    void showBarred(std::vector<Row>& rows, const Snapshot& snapshot, const Sampling& sampling) const;
     std::vector<Row> classRows(const Snapshot& snapshot, bool isCompared);
 
     std::vector<Row> rows_;

@@ -65,7 +65,9 @@ BeamsPanel::BeamsPanel(Workbench& bench, QWidget* parent)
     scroll_->setWidget(tree_);
     scroll_->setFrameShape(QFrame::NoFrame);
     makeColumn(this, spacing::kGap, {controls, hint_, {empty_, 1}, {scroll_, 1}});
-    connect(tree_, &PointedView::chosen, this, [this](int node) { bench_.post(GoToHypothesisCommand{node}); });
+    connect(tree_, &PointedView::chosen, this, [this](int node) {
+        if (!bench_.isTextGone()) bench_.post(GoToHypothesisCommand{node});
+    });
     connect(&bench_, &Workbench::themeChanged, this, [this] { show(); });
     followTheme(bench_, tree_);
     show();
@@ -84,7 +86,8 @@ void BeamsPanel::search(int steps) {
 void BeamsPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const auto before = std::exchange(snapshot_, snapshot);
     const bool isSame = before && before->beams == snapshot->beams && before->sequence == snapshot->sequence &&
-                        before->model == snapshot->model && before->status.activity == snapshot->status.activity;
+                        before->model == snapshot->model && before->unread == snapshot->unread &&
+                        before->status.activity == snapshot->status.activity;
     const auto choice = snapshot->model ? snapshot->model->rules.choice : std::nullopt;
     if (choice && choice->beams > 1 && (!before || before->model != snapshot->model)) { // as the folder says
         width_->setValue(choice->beams);
@@ -119,6 +122,7 @@ void BeamsPanel::show() {
     empty_->setEnabled(writes && !isBusy);
     empty_->setVisible(!beams);
     scroll_->setVisible(beams != nullptr);
+    tree_->setEnabled(!snapshot_ || !snapshot_->unread);
     hint_->setVisible(beams != nullptr);
     if (!beams) return;
     auto figure = std::make_unique<BeamFigure>();

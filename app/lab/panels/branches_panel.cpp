@@ -30,13 +30,14 @@ BranchesPanel::BranchesPanel(Workbench& bench, QWidget* parent)
 void BranchesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     const bool isNew = !snapshot_ || snapshot_->branches != snapshot->branches;
     snapshot_ = snapshot;
+    setEnabled(!snapshot->unread); // the tree may be locked
     if (!isNew) return;
     model_->setTree(snapshot->branches);
     if (const QModelIndex current = model_->currentRow(); current.isValid()) tree_->scrollTo(current);
 }
 
 void BranchesPanel::goTo(const QModelIndex& index) {
-    if (!index.isValid() || !snapshot_ || !snapshot_->branches) return;
+    if (!index.isValid() || !snapshot_ || !snapshot_->branches || bench_.isTextGone()) return;
     const int node = index.data(BranchTreeModel::NodeRole).toInt();
     if (node == snapshot_->branches->current) return;
     bench_.undoStack().push(new BranchMove(bench_.poster(), snapshot_->branches->current, GoToBranchCommand{node},

@@ -1,10 +1,10 @@
 #include "app/lab/panels/generate_panel.h"
 
-#include "app/figures/token_label.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/icons.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/controls/prompt_suggestions.h"
+#include "app/lab/panels/writing_notes.h"
 #include "app/lab/widgets/fit_to_font.h"
 #include "app/lab/widgets/generated_text.h"
 #include "app/lab/widgets/prompt_editor.h"
@@ -12,9 +12,7 @@
 #include "app/lab/widgets/token_chips.h"
 #include "app/lab/widgets/two_line_hint.h"
 #include "app/lab/widgets/widget_makers.h"
-#include "app/lab/workbench/answers.h"
 #include "app/lab/workbench/session_file.h"
-#include "app/lab/workbench/snapshot_views.h"
 #include "app/lab/workbench/undo_commands.h"
 #include "engine/attention/position/dependency_tree.h"
 
@@ -38,7 +36,6 @@ constexpr double kFastMs = 30;     ///< per prompt, of one that can
 /// Tokens per second at each slider step. The step after the last one means "as fast as possible".
 constexpr std::array kSpeeds = {0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 35.0, 60.0, 100.0};
 constexpr int kInitialSpeed = 5;
-constexpr int kMostAmount = 100'000; ///< tokens of a run
 
 /// A button that can be as narrow as its text.
 class NarrowButton : public QPushButton {
@@ -197,8 +194,6 @@ QWidget* GeneratePanel::makeRunGroup() {
     speedLabel_ = plainLabel();
     keepWidthOf(speedLabel_, tr("%1 tokens/s").arg("0.5 "));
     amount_ = named(new WholeBox, "amount", tr("Maximum number of tokens that Run generates"));
-    amount_->setRange(1, kMostAmount);
-    amount_->setValue(100);
     amount_->setSuffix(tr(" tokens"));
     connect(speed_, &QSlider::valueChanged, this, [this] {
         showSpeed();
@@ -217,9 +212,9 @@ QWidget* GeneratePanel::makeTextGroup() {
     text_ = spoken(new GeneratedText, "text", tr("Text so far"));
     text_->setMinimumHeight(fontMetrics().lineSpacing() * 3);
     connect(text_, &GeneratedText::tokenClicked, this, &GeneratePanel::clickToken);
-    notice_ = makeHintLabel();
+    notes_ = new WritingNotes(bench_, *amount_);
     targetTitle_ = identified(labelFor(text_, tr("Target")), "targetTitle");
-    return group("text", makeColumn({targetTitle_, {text_, 1}, notice_}));
+    return group("text", makeColumn({targetTitle_, {text_, 1}, notes_}));
 }
 
 void GeneratePanel::type(const QString& text) { prompt_->showText(text); }
@@ -245,7 +240,7 @@ void GeneratePanel::showModel() {
         wantedAmount_ = std::max(wantedAmount_, amount_->value());
         amount_->setMaximum(model->contextLength);
     } else {
-        amount_->setMaximum(kMostAmount);
+        amount_->setMaximum(WritingNotes::kMostAmount);
         if (const int wanted = std::exchange(wantedAmount_, 0); wanted > 0) amount_->setValue(wanted);
     }
     second_->setVisible(model && model->readsPairs);
@@ -305,25 +300,10 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
                  tr("%1. Attention Lab reads at most %L2 of the %L3 tokens that this model allows.")
                      .arg(tokenCount_->text(), QLocale().toString(context),
                           QLocale().toString(snapshot->model->ownContext)));
+        if (tokens.empty() && snapshot->model) hintAtEmpty();
         if (isWriting && endsWithLoneSpace(*snapshot))
             hint(tr("The prompt ends with a space. Remove it."),
                  tr("The prompt ends with a space, but this model's words begin with one. Remove it."));
-        const QString notice = shownText(snapshot->sequence->notice);
-        notice_->setText(
-            !notice.isEmpty()              ? notice
-            : isCompletePicture(*snapshot) ? tr("The picture is complete. Reset returns to the prompt.")
-            : snapshot->hasEnded           ? tr("End of text. Run to write past it, Reset to start again.")
-            : isWriting && snapshot->model && snapshot->model->rules.choice
-                ? tr("%1 chooses how to write: %2. Change it below Next token.")
-                      .arg(shownText(snapshot->model->rules.file), shownText(snapshot->model->rules.choice->text()))
-            : isWriting ? tr("The stronger the colour, the more probable the word. Click one to go back to it.")
-            : snapshot->model->maskToken
-                ? tr("Click a word to hide it. The model predicts it from the words on both sides. Click "
-                     "it again to show it.")
-            : snapshot->classes ? tr("This model writes no text. The panel %1 lists what it says of this one. %2")
-                                      .arg(answerTitle(*snapshot->model), meaningOfAnswer(*snapshot->model))
-                                      .trimmed()
-                                : tr("This model predicts no words. Its attention is in the other panels."));
         if (snapshot->model) hider_.follow(*snapshot);
     }
     if (snapshot->readsLongPrompt())
@@ -332,6 +312,9 @@ void GeneratePanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot)
         hint(snapshot->model && snapshot->model->writesText()
                  ? tr("The model has not read this prompt. Run reads it.")
                  : tr("The model has not read this text. Press Ctrl+Return, and the model reads it."));
+    notes_->setSnapshot(snapshot);
+    text_->setEnabled(!snapshot->unread);
+    chips_->setEnabled(!snapshot->unread);
     std::erase_if(inFlight_, [&](const Posted& each) { return each.number <= snapshot->promptNumber; });
     updateButtons();
 }
@@ -351,6 +334,14 @@ void GeneratePanel::syncPrompt(const Snapshot& snapshot) {
 }
 
 void GeneratePanel::refuse(const QString& why) { hint(tr("%1 Use the Text tab for long texts.").arg(why)); }
+
+void GeneratePanel::hintAtEmpty() {
+    if (snapshot_->model->hasTokenizer)
+        hint(tr("The prompt is empty. Type something."));
+    else
+        hint(tr("Type token ids, such as 1, 403, 407."),
+             tr("This model has no tokenizer: type token ids, such as 1, 403, 407."));
+}
 
 void GeneratePanel::hint(const QString& text, const QString& help) {
     tokenCount_->setText(text);
@@ -391,24 +382,15 @@ bool GeneratePanel::postPrompt() {
     SetPromptCommand command = promptCommand(typed);
     if (!hasTokenizer) typed.text = joinIds(command.given.tokens);
     const bool isPosted = typed == (inFlight_.empty() ? shownPrompt_ : inFlight_.back().prompt);
-    if (typed.text.empty()) {
-        if (hasTokenizer)
-            hint(tr("The prompt is empty. Type something."));
-        else
-            hint(tr("Type token ids, such as 1, 403, 407."),
-                 tr("This model has no tokenizer: type token ids, such as 1, 403, 407."));
-        return isPosted; // a text that was opened as ids has no prompt
-    }
     if (isPosted) return true;
     // While a prompt that was typed before is still running, the snapshot is older than that one.
     Command before =
         snapshot_->unread ? *snapshot_->unread : SessionDocument::fromSnapshot(*snapshot_).restoreCommand();
     if (!inFlight_.empty()) before = promptCommand(inFlight_.back().prompt);
-    command.number = ++lastNumber_;
-    inFlight_.push_back({typed, command.number});
     if (hasTokenizer && !isLesson_) typed_ = shown;
     bench_.undoStack().push(
         new PromptStep(bench_.poster(), std::move(before), std::move(command), bench_.undoSteps().step()));
+    inFlight_.push_back({typed, bench_.textNumber()});
     return true;
 }
 
@@ -423,7 +405,7 @@ void GeneratePanel::addUnread(SessionDocument& document) const {
 }
 
 void GeneratePanel::clickToken(int tokenIndex) {
-    if (!snapshot_ || !snapshot_->model) return;
+    if (!snapshot_ || !snapshot_->model || bench_.isTextGone()) return;
     if (snapshot_->model->maskToken) return hider_.click(tokenIndex);
     if (snapshot_->model->writesText()) goTo(tokenIndex);
 }
@@ -450,7 +432,12 @@ void GeneratePanel::showSpeed() {
 
 /// What was typed last may still be waiting, or reading it was stopped.
 bool GeneratePanel::canRunPrompt() {
-    if ((typing_.isActive() || prompt_->toPlainText().isEmpty()) && !postPrompt()) return false;
+    if (typing_.isActive() && !postPrompt()) return false;
+    const bool isEmpty = snapshot_ && snapshot_->model && snapshot_->sequence && bench_.tokenCount() == 0;
+    if (isEmpty && !bench_.isTextGone()) {
+        hintAtEmpty();
+        return false;
+    }
     const bool isLeft = snapshot_ && snapshot_->unread && !snapshot_->readsUnread;
     if (isLeft && inFlight_.empty()) bench_.post(*snapshot_->unread);
     return true;

@@ -22,6 +22,7 @@ class GeneratedText;
 class PromptEditor;
 class PromptSuggestions;
 class TokenChips;
+class WritingNotes;
 struct SessionDocument;
 
 /// Shows the prompt with its tokens, the buttons that generate, and the text shaded by probability. A model that fills
@@ -59,6 +60,7 @@ private:
     bool canRunPrompt();             ///< after it is posted
     void refuse(const QString& why); ///< a text that is too long
     void hint(const QString& text, const QString& help = {}); ///< below the prompt. @param help empty: the text
+    void hintAtEmpty();                                       ///< that the prompt is empty
     void syncPrompt(const Snapshot& snapshot);
     void clickToken(int tokenIndex);
     void goTo(int tokenIndex);
@@ -84,7 +86,7 @@ private:
     QLabel* speedLabel_;
     QSpinBox* amount_;
     GeneratedText* text_;
-    QLabel* notice_;
+    WritingNotes* notes_;
     QTimer typing_;
     WordHider hider_;
     /// A prompt as it stands in the editors.
@@ -100,7 +102,6 @@ private:
     QString objectionToTree(const std::vector<int>& parents) const;
     /// Prompts that were posted but not yet shown. A snapshot with one of them must not overwrite newer typing.
     std::deque<Posted> inFlight_;
-    uint64_t lastNumber_ = 0;
     QString typed_;
     bool isLesson_ = false;
     GivenText shownPrompt_; ///< prompt of the last snapshot

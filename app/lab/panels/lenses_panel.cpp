@@ -242,6 +242,7 @@ void LensesPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
         listHooks();
         listTargets();
     }
+    if (shown_ && !hasInput()) forget();
     askIfQuick();
     showIfNew();
     showState();

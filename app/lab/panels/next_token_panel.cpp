@@ -33,14 +33,16 @@ constexpr Param kGreedy{
     .maximum = 1,
     .step = 1,
     .initial = 1};
-constexpr Param kSeed{.id = "seed",
-                      .title = "Seed",
-                      .help = "Start of the random numbers. The same seed gives the same text.",
-                      .kind = Param::Kind::Integer,
-                      .minimum = 0,
-                      .maximum = 1e9,
-                      .step = 1,
-                      .initial = 0};
+constexpr Param kSeed{
+    .id = "seed",
+    .title = "Seed",
+    .help = "Start of the random numbers. A seed gives the same text again, also after you go back. Only with "
+            "0 does the model write another text each time it continues from an earlier token.",
+    .kind = Param::Kind::Integer,
+    .minimum = 0,
+    .maximum = 1e9,
+    .step = 1,
+    .initial = 0};
 
 /// The greedy switch, the session's sampling parameters, and the seed.
 std::span<const Param> controlParams() {
@@ -57,7 +59,9 @@ std::span<const Param> controlParams() {
 
 NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), controls_(new ParamControls(controlParams(), this)), candidates_(new CandidateModel(this)),
-      list_(new QTreeView(this)), listed_(new QWidget), ended_(new EmptyState("textEnded", {})) {
+      list_(new QTreeView(this)), listed_(new QWidget), ended_(new EmptyState("textEnded", {})),
+      nothing_(
+          new EmptyState("nextEmpty", tr("There is no text. Type one, and what the model says of it appears here."))) {
     hint_ = makeHintLabel(
         "hiddenWordHint",
         tr("Click a word in the text to hide it. The words that the model predicts in its place appear here."));
@@ -74,7 +78,8 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     });
     ended_->offerAction("reset", tr("Start afresh"));
     ended_->hide();
-    makeColumn(this, spacing::kGap, {hint_, removed_, {listed_, 1}, {ended_, 1}, sampling_});
+    nothing_->hide();
+    makeColumn(this, spacing::kGap, {hint_, removed_, {listed_, 1}, {ended_, 1}, {nothing_, 1}, sampling_});
     assignControlGroup(controls_, "sampling");
     assignControlGroup(list_, "candidates");
     connect(controls_, &ParamControls::valueChanged, this, &NextTokenPanel::change);
@@ -125,6 +130,9 @@ QString NextTokenPanel::titleNow() const {
 }
 
 void NextTokenPanel::showEnd() {
+    const bool hasText = snapshot_->sequence && !snapshot_->sequence->tokens.empty();
+    nothing_->setVisible(!hasText);
+    listed_->setEnabled(!snapshot_->unread); // the list may be locked
     if (!snapshot_->hasEnded) goesOnAfter_ = -1;
     const bool isShown = snapshot_->hasEnded && snapshot_->branches->current != goesOnAfter_;
     if (isShown)
@@ -133,7 +141,7 @@ void NextTokenPanel::showEnd() {
                             : tr("The text has ended: its last token, %1, marks the end of a text.")
                                   .arg(visibleText(QString::fromStdString(snapshot_->sequence->tokens.back().text))));
     ended_->setVisible(isShown);
-    listed_->setVisible(!isShown);
+    listed_->setVisible(hasText && !isShown);
 }
 
 void NextTokenPanel::showRemoved() {
@@ -166,7 +174,8 @@ ExportNumbers NextTokenPanel::numbers() const {
 
 void NextTokenPanel::rank() {
     if (!snapshot_) return;
-    hint_->setVisible(snapshot_->model && snapshot_->model->maskToken && !predictedWord(*snapshot_));
+    hint_->setVisible(snapshot_->model && snapshot_->model->maskToken && snapshot_->sequence &&
+                      !snapshot_->sequence->tokens.empty() && !predictedWord(*snapshot_));
     candidates_->rank(*snapshot_, bench_.sampling(),
                       bench_.shownRun() == ShownRun::Difference ? snapshot_->original.get() : nullptr);
     list_->setColumnHidden(CandidateModel::ChangeColumn, !candidates_->showsChange());
@@ -196,7 +205,8 @@ bool NextTokenPanel::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void NextTokenPanel::take(const QModelIndex& index) {
-    if (!index.isValid() || !snapshot_ || !snapshot_->branches || !candidates_->listsTokens()) return;
+    if (!index.isValid() || !snapshot_ || !snapshot_->branches || !candidates_->listsTokens() || bench_.isTextGone())
+        return;
     const int token = index.data(CandidateModel::TokenRole).toInt();
     list_->selectionModel()->clear(); // another token comes into its row
     if (const auto hidden = predictedWord(*snapshot_)) {
@@ -204,8 +214,9 @@ void NextTokenPanel::take(const QModelIndex& index) {
         return changePrompt(
             bench_, withWord(*snapshot_->sequence, snapshot_->sequence->tokens[static_cast<size_t>(*hidden)], word));
     }
-    bench_.undoStack().push(
-        new BranchMove(bench_.poster(), snapshot_->branches->current, TakeTokenCommand{token}, tr("choosing a token")));
+    bench_.undoStack().push(new BranchMove(bench_.poster(), snapshot_->branches->current,
+                                           TakeTokenCommand{.token = token, .node = snapshot_->branches->current},
+                                           tr("choosing a token")));
 }
 
 } // namespace attn

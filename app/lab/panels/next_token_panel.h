@@ -41,6 +41,7 @@ private:
     QTreeView* list_;
     QWidget* listed_;            ///< holds the list, which locks may hide
     EmptyState* ended_;          ///< in place of the list after the end of a text
+    EmptyState* nothing_;        ///< in place of the list without a text
     int goesOnAfter_ = -1;       ///< node of the end after which the list is shown all the same; -1: none
     QLabel* hint_;               ///< while no word is hidden
     QLabel* removed_;            ///< which heads are removed

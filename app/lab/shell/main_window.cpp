@@ -56,6 +56,7 @@ MainWindow::MainWindow(Setup setup, QWidget* parent)
           undo_.group(), [this](Command command) { bridge_.post(std::move(command)); }, &training_, &runs_,
           &playground_) {
     bench_.setDevice(setup.device);
+    connect(&bridge_, &SessionBridge::posted, &bench_, &Workbench::follow);
     auto beginning = begin(setup); // the worker loads while this thread makes widgets
     setObjectName("mainWindow");
     setWindowTitle(tr("Attention Lab"));

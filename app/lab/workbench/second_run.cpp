@@ -128,6 +128,9 @@ QString SecondRun::problem() const {
     const InputKind& kind = bench_.input();
     if (with_ == OtherInput && !kind.hasOther(bench_, *this)) return kind.say(&InputWords::noOtherInput);
     if (with_ == OtherModel && path_.isEmpty()) return tr("Choose the other model and press Compare.");
+    const Snapshot& first = *bench_.snapshot();
+    if (first.sequence && first.sequence->tokens.empty())
+        return tr("There is no text. Type one into the prompt first.");
     if (second_->runFailure) return shownText(second_->runFailure->sentence());
     if (with_ == OtherModel && isOpen_ && !readsTheSame())
         return tr("Both models must read texts, or both must read pictures.");

@@ -32,6 +32,17 @@ void Workbench::setTheme(ThemeId theme) {
     emit themeChanged(theme);
 }
 
+bool Workbench::isTextGone() const {
+    return snapshot_ && (snapshot_->promptNumber < textNumber_ || snapshot_->openings < openings_ ||
+                         snapshot_->status.activity == Activity::Loading || snapshot_->unread);
+}
+
+void Workbench::follow(const Command& command) {
+    if (const auto* prompt = std::get_if<SetPromptCommand>(&command)) textNumber_ = prompt->number;
+    if (const auto* restored = std::get_if<RestoreBranchesCommand>(&command)) textNumber_ = restored->number;
+    if (std::holds_alternative<OpenModelCommand>(command)) ++openings_;
+}
+
 const InputKind& Workbench::input() const { return snapshot_ ? inputKind(*snapshot_) : inputKind(AxisKind::Tokens); }
 
 bool Workbench::reads(AxisKind axis) const {

@@ -84,6 +84,13 @@ public:
     /// Adopts a snapshot. The selection stays within its model and its text.
     void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     bool hasModel() const { return snapshot_ && snapshot_->model; }
+    /// Whether the text on screen is not the one that was given last: that one, or another model, is still on its way,
+    /// or the model could not read it. What a person clicks then belongs to a text that is gone.
+    bool isTextGone() const;
+    /// SetPromptCommand::number of the last text that was given.
+    uint64_t textNumber() const { return textNumber_; }
+    /// Learns of a command that anybody has posted.
+    void follow(const Command& command);
     /// The kind of what the open model reads; see inputKind().
     const InputKind& input() const;
     /// Whether the open model has rows of a kind; without a model, that of input().
@@ -141,6 +148,8 @@ public:
     bool wantsGrid() const; ///< whether a panel shows the pictures of all heads
 
     const Sampling& sampling() const { return sampling_; }
+    /// With which the open model starts: as its folder says.
+    const Sampling& usualSampling() const { return usualSampling_; }
     void setSampling(const Sampling& sampling);
 
     /// @param index of a token in the sequence, -1: none
@@ -196,14 +205,15 @@ private:
     ThemeId theme_ = ThemeId::Light;
 
     std::shared_ptr<const Snapshot> snapshot_;
-    bool isGivingOut_ = false; ///< some panels have snapshot_, others do not
+    uint64_t textNumber_ = 0, openings_ = 0; ///< of the commands that were posted
+    bool isGivingOut_ = false;               ///< some panels have snapshot_, others do not
     Selection selection_, toldSelection_;
     std::shared_ptr<const Changes> changes_ = std::make_shared<Changes>();
     bool areChangesPosted_ = false; ///< changes_ was posted, and no snapshot has it yet
     uint64_t failuresBefore_ = 0;   ///< Snapshot::failureCount when changes_ was posted
     std::shared_ptr<const Changes> toldChanges_ = changes_;
     ShownRun shownRun_ = ShownRun::Changed, toldRun_ = ShownRun::Changed;
-    Sampling sampling_, usualSampling_; ///< the second: that with which the open model starts
+    Sampling sampling_, usualSampling_;
     std::map<const QObject*, WantedViews> wanted_;
     std::optional<PatternRequest> postedPattern_;
     SetProfileCommand postedProfile_;
