@@ -30,7 +30,8 @@ Recipe jobRecipe(int64_t steps) {
 
 /// The listed job with a folder.
 std::optional<JobStatus> listed(const std::filesystem::path& folder) {
-    for (const JobStatus& job : JobList::shared().latest()->jobs)
+    const auto jobs = JobList::shared().latest(); // which another thread replaces
+    for (const JobStatus& job : jobs->jobs)
         if (job.folder == folder) return job;
     return std::nullopt;
 }
@@ -161,7 +162,8 @@ TEST_CASE("session jobs: an analysis and a measurement are listed while they las
     Session session(test::kTestDevice);
     JobList::shared().setListener([&] {
         const std::lock_guard lock(mutex);
-        for (const JobStatus& job : JobList::shared().latest()->jobs) titles.insert(job.title);
+        const auto jobs = JobList::shared().latest(); // which another thread replaces
+    for (const JobStatus& job : jobs->jobs) titles.insert(job.title);
     });
     session.post(OpenModelCommand{.path = "builtin:induction", .given = {.text = {.text = "abcabc"}}});
     session.post(RunAnalysisCommand{std::make_shared<HeadDetectionAnalysis>()});
