@@ -163,7 +163,7 @@ TEST_CASE("session jobs: an analysis and a measurement are listed while they las
     JobList::shared().setListener([&] {
         const std::lock_guard lock(mutex);
         const auto jobs = JobList::shared().latest(); // which another thread replaces
-    for (const JobStatus& job : jobs->jobs) titles.insert(job.title);
+        for (const JobStatus& job : jobs->jobs) titles.insert(job.title);
     });
     session.post(OpenModelCommand{.path = "builtin:induction", .given = {.text = {.text = "abcabc"}}});
     session.post(RunAnalysisCommand{std::make_shared<HeadDetectionAnalysis>()});

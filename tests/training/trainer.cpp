@@ -346,9 +346,10 @@ TEST_CASE("training: parts of a batch that add up give the whole batch's step", 
     recipe.accumulation = 1;
     recipe.batch = 2;
     int64_t targets = 0;
-    for (uint64_t part = 0; part < 3; ++part)
-        for (const int32_t target : sequencesOf(together)->instance().batch(Split::Train, part, 2)["targets"])
-            targets += target >= 0 ? 1 : 0;
+    for (uint64_t part = 0; part < 3; ++part) {
+        const Batch batch = sequencesOf(together)->instance().batch(Split::Train, part, 2);
+        for (const int32_t target : batch["targets"]) targets += target >= 0 ? 1 : 0;
+    }
     for (int part = 0; part < 3; ++part) {
         Trainer one(recipe, onOneThread());
         one.setStepsDone(part); // its batch
