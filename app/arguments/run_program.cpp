@@ -17,6 +17,11 @@ constexpr int kFailed = 1;
 
 } // namespace
 
+void flushOutput() {
+    if (std::fflush(stdout) != 0)
+        throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
+}
+
 int runProgram(const std::string& program, const std::function<int()>& work) {
     int code = kFailed;
     std::string mistake;

@@ -10,4 +10,7 @@ namespace attn::cli {
 /// @return that code; 1 after an exception, or if standard output could not be written completely (a full disk)
 int runProgram(const std::string& program, const std::function<int()>& work);
 
+/// Writes out what is printed so far. @throws std::system_error with the reason if standard output does not take it
+void flushOutput();
+
 } // namespace attn::cli

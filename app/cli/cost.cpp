@@ -1,3 +1,4 @@
+#include "app/arguments/run_program.h"
 #include "app/cli/command.h"
 #include "app/cli/cost_parts.h"
 #include "app/cli/progress_line.h"
@@ -84,7 +85,7 @@ int cost(const Command& command, const CostOptions& options) {
                 fmt::print(" {:11.2f} {:11.2f}", *found.milliseconds,
                            *found.milliseconds * 1e3 / static_cast<double>(length));
             fmt::print("\n");
-            std::fflush(stdout);
+            flushOutput();
             line.points.emplace_back(length, found.milliseconds.value_or(found.operations));
             nlohmann::json entry{{"attention", spec.text()}, {"tokens", found.tokens},
                                  {"pairs", found.pairs},     {"operations", found.operations},

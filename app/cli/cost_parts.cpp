@@ -1,5 +1,6 @@
 #include "app/cli/cost_parts.h"
 
+#include "app/arguments/run_program.h"
 #include "app/cli/progress_line.h"
 
 #include "engine/attention/catalogue.h"
@@ -64,7 +65,7 @@ int costOfParts(Device& device, int64_t width, const std::string& out) {
         }
         shown.clear();
         fmt::print("{}      T^{:.2f}    T^{:.2f}\n", row, growthExponent(operations), growthExponent(times));
-        std::fflush(stdout);
+        flushOutput();
         table += '\n';
     }
     if (!out.empty()) writeAtomically(out, table);

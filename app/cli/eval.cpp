@@ -1,3 +1,4 @@
+#include "app/arguments/run_program.h"
 #include "app/cli/command.h"
 #include "app/cli/label_eval.h"
 #include "app/cli/printed_evaluation.h"
@@ -34,7 +35,7 @@ void sweepHeads(Trainer& trainer, Split split, const Evaluation& all, const std:
         if (!json) {
             fmt::print("{}: ", what);
             printEvaluation(trainer, measured, options.split);
-            std::fflush(stdout);
+            flushOutput();
         } else if (key.empty()) {
             (*json)["with_every_head"] = evaluationJson(trainer, measured);
         } else {

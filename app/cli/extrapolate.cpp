@@ -1,3 +1,4 @@
+#include "app/arguments/run_program.h"
 #include "app/cli/command.h"
 #include "app/cli/progress_line.h"
 
@@ -110,7 +111,7 @@ int extrapolate(const Command& command, const ExtrapolateOptions& options) {
             fmt::print("  {:4}: {:.3f}", length, line.points.back().y());
         }
         fmt::print("\n");
-        std::fflush(stdout);
+        flushOutput();
         report.push_back(std::move(entry));
         figure.lines.push_back(std::move(line));
     }

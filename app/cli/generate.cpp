@@ -1,3 +1,4 @@
+#include "app/arguments/run_program.h"
 #include "app/cli/command.h"
 
 #include "app/figures/export_figure.h"
@@ -248,7 +249,7 @@ int generate(const Command& command, const GenerateOptions& options) {
             else
                 fmt::print("{}{}", shown == 0 ? "" : " ", tokens[shown]);
         }
-        std::fflush(stdout);
+        flushOutput();
     };
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
@@ -305,7 +306,7 @@ int generate(const Command& command, const GenerateOptions& options) {
     }
     write(decoder ? decoder->finish() : "");
     fmt::print("\n");
-    std::fflush(stdout); // before what follows on standard error
+    flushOutput(); // before what follows on standard error
     if (options.formed)
         fmt::print(
             stderr,

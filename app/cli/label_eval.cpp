@@ -1,6 +1,7 @@
 #include "app/cli/label_eval.h"
 
 #include "app/arguments/numbers.h"
+#include "app/arguments/run_program.h"
 #include "app/cli/command.h"
 #include "app/cli/progress_line.h"
 #include "engine/analysis/label_scores.h"
@@ -349,7 +350,7 @@ int evaluateLabels(const EvalOptions& options, const fs::path& recipe) {
             }
             fmt::print("without {}: ", name);
             printScores(without, measured.split);
-            std::fflush(stdout);
+            flushOutput();
         }
     if (options.json) print(std::move(json), info, measured.warnings);
     return kDone;

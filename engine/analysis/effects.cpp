@@ -13,7 +13,7 @@ void PatchEffects::compare(const LogitTarget& asked, std::span<const float> ownL
     other = static_cast<float>(logitOf(target, otherLogits));
 }
 
-bool PatchEffects::hasGap() const { return std::abs(static_cast<double>(other) - static_cast<double>(own)) > 1e-9; }
+bool PatchEffects::hasGap() const { return !(std::abs(static_cast<double>(other) - static_cast<double>(own)) <= 1e-9); }
 
 float PatchEffects::shareOf(double logit) const {
     const auto from = static_cast<double>(own);

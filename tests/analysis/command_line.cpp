@@ -108,8 +108,9 @@ TEST_CASE("attention-cli ablate, patch and detect: what the constructed model is
     CHECK(patched.at("effects")[1][2].get<double>() ==
           Approx(1).margin(0.05)); // that letter's stream before the induction head
     CHECK(std::abs(patched.at("effects")[1][5].get<double>()) < 0.05);
-    checkProgram("patch builtin:induction --prompt abc --from abcd", 1,
-                 {"both texts need the same number of tokens: prompt 3, other 4"});
+    checkProgram(
+        "patch builtin:induction --prompt abc --from abcd", 1,
+        {"both texts need the same number of tokens: the prompt with its continuation has 3, the other one 4"});
     const auto detected = jsonOf(runProgram("detect builtin:induction --like 1 0 --cluster 0.5 --json", kJson));
     CHECK(detected.at("heads")[2].at("title") == "induction");
     CHECK(detected.at("like").size() == 3);

@@ -176,7 +176,7 @@ TEST_CASE("two streams: patches from another source agree with PyTorch", "[analy
     CHECK(std::isfinite(patterns->effects.back()));
     analysis.text = "1,2";
     CHECK_THROWS_WITH(golden.run<PatchSweep>(analysis),
-                      CONTAINS("both texts need the same number of tokens: source 14, other 2"));
+                      CONTAINS("both texts need the same number of tokens: the source has 14, the other one 2"));
 }
 
 TEST_CASE("two streams: circuits say that they need one stack", "[analysis][gpu]") {

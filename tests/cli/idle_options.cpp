@@ -82,7 +82,7 @@ void checkOptions(const std::string& arguments, const fs::path& file = {}, const
     for (const std::string& option : optionsOf(arguments.substr(0, arguments.find(' ')))) {
         const std::vector<std::string> machine{"--device", "--kernels", "--validation", "--help", "--out", "--json"};
         const auto isIn = [&](const auto& list) { return std::ranges::find(list, option) != list.end(); };
-        if (isIn(machine) || isIn(left) || arguments.find(option + " ") != std::string::npos) continue;
+        if (isIn(machine) || isIn(left) || (arguments + " ").find(option + " ") != std::string::npos) continue;
         const std::string value = valueOf(option, arguments.find("--image") != std::string::npos);
         const auto [answer, other] = run(" " + option + (value.empty() ? "" : " '" + value + "'"));
         INFO(option << ' ' << value << ":\n" << answer.text);

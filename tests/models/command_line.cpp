@@ -34,14 +34,15 @@ TEST_CASE("generate: the folder's rules hold, and options that change nothing ar
         CHECK(tokensOf(silent, "") == plain);
     writeFile(folder / "generation_config.json", "{\"max_length\": 3}");
     checkProgram("generate '" + folder.path().string() + "' --tokens 1,5,9", 0,
-                 {"generation_config.json ends a text at 3 tokens (max_length), and the prompt has 3",
+                 {"generation_config.json ends a text at 3 tokens (max_length), and this one has 3",
                   "--max-tokens sets another length"});
     writeFile(folder / "generation_config.json", "{\"do_sample\": true, \"num_beams\": 4}");
     checkProgram("generate " + model, 0, {"this program does not draw tokens in a beam search"});
     fs::remove(folder / "generation_config.json");
     for (const char* option : {"--temperature 0.5", "--top-k 3", "--top-p 0.9", "--min-p 0.1"})
-        checkProgram("generate " + model + "--beams 2 " + option, 1, {"a beam search draws no tokens"});
-    checkProgram("generate " + model + "--length-penalty 2", 1, {"only a beam search has a length penalty"});
+        checkProgram("generate " + model + "--beams 2 " + option, 1, {"changes nothing with a beam search"});
+    checkProgram("generate " + model + "--length-penalty 2", 1,
+                 {"--length-penalty changes nothing with a text without a beam search"});
     writeFile(folder / "tokenizer.json", "{\"model\": {\"type\": \"Chars\"}}");
     checkProgram("generate " + model + "--greedy", 0, {"the tokenizer cannot be read, so the model takes token ids"});
 }
