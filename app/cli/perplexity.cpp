@@ -139,7 +139,7 @@ int storage(const Command& command, const StorageOptions& options) {
         fmt::print("{:<8} {:>9.1f} {:>10} {:>13} {:>15} {:>11.5f}  {}\n", storageName(effect.storage),
                    static_cast<double>(effect.parameterBytes) / (1 << 20),
                    effect.perSecond > 0 ? fmt::format("{:.0f}", effect.perSecond) : "–", // no rate without a cache
-                   asked.isText() ? perplexityText(effect.perplexity)
+                   asked.isText()                            ? perplexityText(effect.perplexity)
                    : std::isnan(effect.predictionDivergence) ? "–"
                                                              : fmt::format("{:.5f}", effect.predictionDivergence),
                    asked.info().activation == ClassActivation::None

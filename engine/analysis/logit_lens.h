@@ -59,10 +59,11 @@ struct TokenScores : AnalysisResult {
     std::vector<int> ids;             ///< [tokens, choices] most probable tokens
     std::vector<float> probabilities; ///< [tokens, choices]
     double meanLoss() const;          ///< NaN for fewer than two tokens
-    double perplexity() const; ///< exp(meanLoss()); infinite above 709 nats. @source Jelinek et al. 1977
+    double perplexity() const;        ///< exp(meanLoss()); infinite above 709 nats. @source Jelinek et al. 1977
     void count(FiniteCount& numbers) const override {
         if (loss.size() < 2) return; // the first token has no prediction
-        for (const auto* each : {&loss, &entropy}) numbers.add(std::span(*each).subspan(1)); // a perplexity may overflow
+        for (const auto* each : {&loss, &entropy})
+            numbers.add(std::span(*each).subspan(1)); // a perplexity may overflow
     }
 };
 

@@ -114,7 +114,8 @@ Input otherInput(RunningModel& model, const AnalysisContext& context, const std:
             {.what = "there is no other picture to patch values from", .where = {}, .hint = "choose another picture"});
     Input other = isText ? otherText(model, context.input, text) : *context.other;
     if (other == context.input)
-        throw Error({.what = fmt::format("both {} are the same: nothing differs between the runs", isText ? "texts" : "pictures"),
+        throw Error({.what = fmt::format("both {} are the same: nothing differs between the runs",
+                                         isText ? "texts" : "pictures"),
                      .where = {},
                      .hint = isText ? "change a word" : "choose another picture"});
     return other;

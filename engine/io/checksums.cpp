@@ -87,9 +87,10 @@ void verifyChecksums(const fs::path& folder, std::span<const std::string_view> n
                                              kFile)});
     }
     if (named == 0)
-        throw Error({.what = "names no file",
-                     .where = (folder / kFile).string(),
-                     .hint = "use another checkpoint or a copy; delete the file if you know that the others are whole"});
+        throw Error(
+            {.what = "names no file",
+             .where = (folder / kFile).string(),
+             .hint = "use another checkpoint or a copy; delete the file if you know that the others are whole"});
 }
 
 } // namespace attn

@@ -95,7 +95,8 @@ TEST_CASE("attention-cli render: attention and rollout over a picture", "[models
     CHECK(textOf("d.svg") != textOf("f.svg"));
     CHECK_THAT(refused("--view rollout --class 5"),
                CONTAINS("there is no class \"5\"; give a label, or a number from 0 to 4"));
-    CHECK_THAT(refused("--class 1"), CONTAINS("--class changes nothing with --view attention; leave it out; it is for --view rollout"));
+    CHECK_THAT(refused("--class 1"),
+               CONTAINS("--class changes nothing with --view attention; leave it out; it is for --view rollout"));
     CHECK_THAT(refused("--view lens --lens curves"),
                CONTAINS("there is no lens \"curves\"; choose one of logit, attribution, gradients"));
     CHECK_THAT(refused("--view lens --lens patching"), CONTAINS("name it with --from"));
