@@ -192,8 +192,8 @@ std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& model, 
 
 std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
     const ModelInfo& info = model.info();
-    const Input other = otherInput(model, context, text);
     checkPatchable(model, hook);
+    const Input other = otherInput(model, context, text);
     auto result = std::make_shared<PatchSweep>();
     result->hook = hook;
     result->sites = sitesWith(model, hook);
