@@ -148,28 +148,6 @@ TEST_CASE("lab: to continue a run is never to pause it, nor another one", "[lab]
     CHECK(training(lab).state == State::Paused);
 }
 
-TEST_CASE("lab: what is typed while a run trains comes back with its model", "[lab][training]") {
-    LabWindow lab;
-    setSmallRecipe(lab, 100'000);
-    lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().shown && lab.snapshot().sequence && training(lab).step > 3; }));
-    auto& prompt = lab.find<QPlainTextEdit>("prompt");
-    const QString whole = prompt.toPlainText(), typed = whole.left(whole.size() / 2).trimmed();
-    prompt.setPlainText(typed);
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->given.text == typed.toStdString(); }));
-    const SessionDocument kept = lab.window().session().ownDocument(); // as the automatic copy saves it
-    CHECK(kept.given.text == typed.toStdString());
-    CHECK(kept.modelPath.toStdString() == training(lab).folder);
-    lab.press(lab.action("trainPlay"));
-    REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
-    lab.window().files().open("builtin:induction");
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
-    lab.window().session().restore(kept);
-    REQUIRE(lab.settle());
-    CHECK(lab.snapshot().path() == kept.modelPath.toStdString());
-    CHECK(lab.find<QPlainTextEdit>("prompt").toPlainText() == typed);
-}
-
 TEST_CASE("lab: a run becomes an animation", "[lab][training]") {
     LabWindow lab;
     setSmallRecipe(lab, 10);

@@ -2,6 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/session_bridge.h"
+#include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/focus_ring.h"
 #include "app/lab/panels/generate_panel.h"
 #include "app/lab/panels/picture_input_panel.h"
@@ -24,6 +25,11 @@ namespace attn {
 namespace {
 
 constexpr auto kTypedPrompt = "typedPrompt"; ///< the setting: what GeneratePanel::typed() was at the end
+
+/// Whether the view of a panel names parts or inputs of the open model.
+bool isOfModel(const QString& panel) {
+    return QStringList{"attention", "interventions", "generate", "next", "model"}.contains(panel);
+}
 
 /// What a session asks for and a panel does not show: a head that the model lacks, a name that the program does not
 /// know. Values of values, such as pictures, may still be on their way.
@@ -260,7 +266,19 @@ SessionDocument SessionController::document() const {
 
 SessionDocument SessionController::ownDocument() const {
     if (const SessionDocument* before = beforeLesson_()) return *before;
-    return document();
+    const bool trains = bench_.training().snapshot()->state == TrainingSnapshot::State::Training;
+    SessionDocument now = document();
+    if (!trains || !bench_.snapshot() || !bench_.snapshot()->shown || !beforeRun_) return now;
+    // The next start offers the run by itself; until then it shows the model before, in the window as it is now.
+    SessionDocument own = *beforeRun_;
+    for (auto view = now.view.begin(); view != now.view.end(); ++view)
+        if (!isOfModel(view.key())) own.view[view.key()] = view.value();
+    own.layout = std::move(now.layout);
+    own.workspace = std::move(now.workspace);
+    own.focus = std::move(now.focus);
+    own.sampling = now.sampling;
+    own.locks = std::move(now.locks);
+    return own;
 }
 
 void SessionController::keepBefore(const Snapshot& next) {
@@ -278,10 +296,12 @@ void SessionController::keepBefore(const Snapshot& next) {
     }
     if (!returningTo_.isEmpty()) return;
     if (next.shown && bench_.snapshot()->shown) return; // another step of a training run
+    beforeRun_.reset();
     if (beforeLesson_()) {
         setFile({});
         return bench_.undoStack().clear(); // the steps of the lesson are about the model before
     }
+    if (next.shown) beforeRun_ = document();
     pushStep(tr("opening %1").arg(shownText(next.model->name)), path);
     setFile({});
 }

@@ -54,7 +54,7 @@ public:
     void setFile(const QString& path);
 
     SessionDocument document() const;
-    /// The session to save for the next start: not a lesson's.
+    /// The session to save for the next start: not a lesson's, nor the run that trains.
     SessionDocument ownDocument() const;
     /// For the next start, whose model continues the text. @param isKept false: forgets the last one
     void rememberTyped(bool isKept) const;
@@ -94,14 +94,15 @@ private:
     PanelDocks& panels_ = parts_.panels;
     QString usual_, instead_; ///< of Beginning
     std::function<const SessionDocument*()> beforeLesson_;
-    std::optional<SessionDocument> pending_; ///< a session whose model is still being loaded
-    QString pendingSince_;                   ///< the workspace from which it was asked for; empty: not known
-    std::shared_ptr<QString> landing_;       ///< the workspace to which the newest step of undo has led
-    QString file_;                           ///< of what is on screen
-    bool begins_ = false;                    ///< the model that is being opened begins a document without a file
-    QString returningTo_;                    ///< model of a step of undo or a session, not open yet; empty: none
-    QString waitingPicture_;                 ///< empty: none
-    bool bringsPicture_ = false;             ///< a picture was asked for whose model is being opened
+    std::optional<SessionDocument> pending_;   ///< a session whose model is still being loaded
+    QString pendingSince_;                     ///< the workspace from which it was asked for; empty: not known
+    std::shared_ptr<QString> landing_;         ///< the workspace to which the newest step of undo has led
+    QString file_;                             ///< of what is on screen
+    bool begins_ = false;                      ///< the model that is being opened begins a document without a file
+    std::optional<SessionDocument> beforeRun_; ///< the session that the views left for a training run
+    QString returningTo_;                      ///< model of a step of undo or a session, not open yet; empty: none
+    QString waitingPicture_;                   ///< empty: none
+    bool bringsPicture_ = false;               ///< a picture was asked for whose model is being opened
     bool changesViews_ = false;
     bool tellsRefused_ = false; ///< of the session that is opened, what it asks for in vain
     int stepsBefore_ = 0;       ///< index of the undo stack before that session was opened
