@@ -20,7 +20,7 @@ TEST_CASE("messages: a failure and an offer have places of their own, in a narro
     notices.fail({.what = "too long for the prompt: 400,000 bytes (limit 262,144)",
                   .where = "/a/folder/with/a/long/name/and/a/file/with/a/long/name/notes.txt",
                   .hint = "use the Text tab for long texts, or the Train panel to learn from it"});
-    for (const char* workspace : {"write", "inspect", "compare", "train", "play"}) {
+    for (const char* workspace : {"write", "inspect", "compare", "train", "build", "learn"}) {
         CAPTURE(workspace);
         lab.act((std::string("workspace.") + workspace).c_str());
         QTest::qWait(300); // it slides in

@@ -79,6 +79,7 @@ void FileController::openFirst(const QStringList& paths, const QString& prompt) 
 
 void FileController::openAs(const FoundFile& found, const QString& path, const QString& prompt) {
     if (found.kind == FileKind::Lesson) {
+        if (!bench_.hasModel()) session_.openInstead(); // a lesson begins on an open model
         emit lessonFound(path);
     } else if (found.kind == FileKind::Text) {
         openText(path);

@@ -97,8 +97,8 @@ bool WholeRowLists::eventFilter(QObject* watched, QEvent* event) {
 bool WholeRowLists::fit(QAbstractItemView& list) {
     const QVariant given = list.property(kGiven);
     if (!given.isValid() || !list.isVisible() || !fillsItsPlace(list)) return false;
-    const int chrome = list.height() - list.viewport()->height();
-    if (given.toInt() <= chrome) return false; // no room for any row
+    const int chrome = std::max(list.height() - list.viewport()->height(), 0); // a viewport may keep an older size
+    if (given.toInt() <= chrome) return false;                                 // no room for any row
     const int height = chrome + wholeRowsIn(list, given.toInt() - chrome);
     if (height < list.minimumHeight()) list.setMinimumHeight(height); // which the layout has just kept to
     if (height == list.height() || height > given.toInt()) return false;
