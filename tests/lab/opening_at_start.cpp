@@ -21,7 +21,6 @@ struct Files {
         writeText(path("data"), QByteArray("\x7f\x00\x01", 3));
         writeText(path("no lesson.json"), "{}");
         writeText(path("damaged.attnlab"), "{");
-        REQUIRE(QDir().mkpath(path("photos")));
         REQUIRE_FALSE(saveSession(smallSession(), path("one.attnlab")));
         QImage white(16, 16, QImage::Format_RGB32);
         white.fill(Qt::white);
@@ -60,8 +59,8 @@ TEST_CASE("opening at the start: a text, a picture and a session have their effe
 
 TEST_CASE("opening at the start: a sentence says what cannot be opened, beside the example", "[lab]") {
     const Files files;
-    for (const char* name : {"nowhere.txt", "nowhere.attnlab", "empty.txt", "broken.png", "data", "no lesson.json",
-                             "damaged.attnlab", "photos"}) {
+    for (const char* name :
+         {"nowhere.txt", "nowhere.attnlab", "empty.txt", "broken.png", "data", "no lesson.json", "damaged.attnlab"}) {
         CAPTURE(name);
         LabWindow lab("builtin:induction", {}, {files.path(name)});
         waitForModel(lab);

@@ -106,7 +106,8 @@ TEST_CASE("lab: another run opens with an example of its own beside the one that
     lab.showPanel("runs");
     lab.find<QTreeView>("runs").setCurrentIndex(runs.index(row, 0));
     lab.click("openRun");
-    REQUIRE(lab.waitFor([&] { return lab.snapshot().path() == reverse.toStdString() && lab.snapshot().sequence; }));
+    REQUIRE(lab.waitFor(
+        [&] { return lab.snapshot().model && lab.snapshot().model->name == "reverse" && lab.snapshot().sequence; }));
     REQUIRE(lab.settle());
     CHECK_FALSE(banner(lab, "failureBanner").isVisible());
     QFile config(QString::fromStdString((checkpoints(reverse.toStdString()).back() / "config.json").string()));
