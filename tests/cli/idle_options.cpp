@@ -1,3 +1,4 @@
+#include "engine/io/input_file.h"
 #include "tests/cli/commands.h"
 #include "tests/io/files.h"
 

@@ -8,6 +8,7 @@
 #include "app/lab/workbench/answers.h"
 #include "app/lab/workbench/snapshot_views.h"
 
+#include <QPushButton>
 #include <QSignalBlocker>
 #include <QSpinBox>
 
