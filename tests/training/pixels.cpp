@@ -341,8 +341,8 @@ TEST_CASE("pixels: attention-cli prints bits per dimension, and saves what a mod
     CHECK(bits == Approx(loss / std::log(2.0)).margin(2e-4)); // both have four digits
 
     const bool isSearch = GENERATE(false, true);
-    const test::Answer written = test::runProgram("generate " + run + " --prompt cross --seed 4 --picture '" +
-                                                      file.string() + "'" + (isSearch ? " --beams 2" : ""),
+    const test::Answer written = test::runProgram("generate " + run + " --prompt cross --picture '" + file.string() +
+                                                      "'" + (isSearch ? " --beams 2" : " --temperature 1 --seed 4"),
                                                   " 2>/dev/null");
     REQUIRE(written.code == 0);
     const auto task = test::task("pixels", {{"size", 4}, {"levels", 3}, {"colour", 1}});
