@@ -77,7 +77,7 @@ TEST_CASE("opening: the first of several files opens, and the others are named",
         waitForModel(lab);
         REQUIRE(lab.waitFor([&] { return lab.snapshot().sequence->given.text == "the quick fox"; }));
         CHECK(banner(lab, "offerBanner").isVisible());
-        CHECK(banner(lab, "offerBanner").text().contains("one file at a time. Open these afterwards: one.attnlab."));
+        CHECK(banner(lab, "offerBanner").text().contains("one file at a time. It has not opened: one.attnlab."));
     };
     LabWindow started("builtin:induction", {}, both);
     check(started);

@@ -143,7 +143,7 @@ TEST_CASE("lab: a storage that only takes as much memory as another one is not c
         return dialog.findChild<QTreeWidget*>("storages")->topLevelItem(static_cast<int>(storage))->text(0);
     };
     CHECK(textOf(Storage::Q8_0) == "q8_0: about 8 bits, rounded");
-    CHECK(textOf(Storage::Q4_0) == "q4_0: about 4 bits, rounded coarsely, in as much memory as q8_0");
+    CHECK(textOf(Storage::Q4_0) == "q4_0: about 4 bits, rounded coarsely, but it takes as much memory as q8_0");
     CHECK(textOf(Storage::Q4_K) == "q4_k is the same as q8_0 for this model");
 }
 

@@ -84,7 +84,7 @@ StorageDialog::StorageDialog(StorageChoice model, Storage storage, const QString
         QString text = needs.isAsQ8 ? tr("%1 is the same as q8_0 for this model").arg(nameOf(needs.storage))
                                     : describe(needs.storage, model_.dtype);
         if (!needs.isAsQ8 && needs.storage != Storage::Q8_0 && needs.parameterBytes == bytesAsQ8)
-            text += tr(", in as much memory as q8_0"); // short rows are padded
+            text += tr(", but it takes as much memory as q8_0"); // short rows are padded
         QTreeWidgetItem* row = addPlainRow(table_, {text, sizeText(needs.parameterBytes), tr("measuring …")});
         if (needs.storage == storage) table_->setCurrentItem(row);
     }

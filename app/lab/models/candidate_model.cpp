@@ -174,7 +174,7 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
                                 .trimmed();
     case Qt::AccessibleTextRole:
         if (activation_ == ClassActivation::None) return tr("%1: %2").arg(text, percent);
-        if (!barred.isEmpty()) return tr("%1, barred by %2; probability without that %3").arg(text, barred, unbarred);
+        if (!barred.isEmpty()) return tr("%1, barred by %2; its probability would be %3").arg(text, barred, unbarred);
         return tr("%1, probability %2, logit %3").arg(text, percent, logit);
     default:
         return {};

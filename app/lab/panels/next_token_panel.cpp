@@ -60,8 +60,8 @@ std::span<const Param> controlParams() {
 NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), controls_(new ParamControls(controlParams(), this)), candidates_(new CandidateModel(this)),
       list_(new QTreeView(this)), listed_(new QWidget), ended_(new EmptyState("textEnded", {})),
-      nothing_(
-          new EmptyState("nextEmpty", tr("There is no text. Type one, and what the model says of it appears here."))) {
+      nothing_(new EmptyState(
+          "nextEmpty", tr("There is no text yet. Type a prompt, and the predictions of the model appear here."))) {
     hint_ = makeHintLabel(
         "hiddenWordHint",
         tr("Click a word in the text to hide it. The words that the model predicts in its place appear here."));

@@ -85,7 +85,7 @@ QString WritingNotes::aboutFolder(const QStringList& differing) const {
     if (parts.isEmpty() || snapshot_->model->writtenPicture) return {};
     const QString file = shownText(rules.file), said = parts.join(QStringLiteral(", "));
     if (rules.choice && rules.choice->beams > 1)
-        return tr("%1 asks for a beam search: %2. Run makes none; the panel Beam search does.").arg(file, said);
+        return tr("%1 asks for a beam search: %2. Run does not search; the Beam search panel does.").arg(file, said);
     return differing.isEmpty() ? tr("%1 chooses how to write: %2. Change it below Next token.").arg(file, said)
                                : tr("%1 would write differently: %2. These controls differ: %3.")
                                      .arg(file, said, differing.join(QStringLiteral(", ")));
@@ -111,7 +111,7 @@ void WritingNotes::show() {
     if (isCompletePicture(*snapshot_))
         ended += ' ' + tr("Reset returns to the prompt.");
     else if (snapshot_->hasEnded)
-        ended += ' ' + tr("Run writes past it, Reset starts again.");
+        ended += ' ' + tr("Run continues the text, and Reset starts again.");
     ended_->setText(ended);
     ended_->setVisible(!ended.isEmpty());
     const QStringList differing = isWriting ? this->differing() : QStringList();

@@ -73,7 +73,7 @@ void FileController::openFirst(const QStringList& paths, const QString& prompt) 
     QStringList others;
     for (const QString& path : paths.mid(1)) others << shownText(QFileInfo(path).fileName().toStdString());
     if (!others.isEmpty())
-        notices_.offer(tr("Attention Lab opens one file at a time. Open these afterwards: %1.")
+        notices_.offer(tr("Attention Lab opens one file at a time. It has not opened: %1.")
                            .arg(others.join(QStringLiteral(", "))));
 }
 
