@@ -18,9 +18,7 @@ namespace {
 /// log p of every token. @param logits [V]
 std::vector<double> logProbabilities(std::span<const float> logits) {
     requireLogits(logits);
-    std::vector<double> result;
-    for (const float logit : logits) // a token without a number is not chosen
-        result.push_back(std::isnan(logit) ? -INFINITY : static_cast<double>(logit));
+    std::vector<double> result(logits.begin(), logits.end());
     const double largest = *std::ranges::max_element(result);
     double sum = 0;
     for (const double logit : result) sum += std::exp(logit - largest);

@@ -50,7 +50,6 @@ struct ModelInfo {
     std::vector<ParameterInfo> parameters;
     std::vector<std::string> hooks;     ///< names of all hooks, in execution order
     std::vector<std::string> warnings;  ///< e.g. "2 NaN in blocks.0.mlp.W_in"
-    bool hasFiniteWeights = true;       ///< false: a warning says which are NaN or infinite
     std::vector<ModelSetting> settings; ///< settings that its configuration asks for, and those in force
     LeftOut leftOut;                    ///< contents of the files that are not used; warnings name them too
 

@@ -155,7 +155,6 @@ void RunningModel::load(const Progress& progress) {
     } else {
         strange = loadParameters(*store_, info_.parameters, read, progress);
     }
-    info_.hasFiniteWeights = strange.empty();
     std::ranges::move(strange, std::back_inserter(info_.warnings));
 }
 

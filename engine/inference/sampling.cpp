@@ -44,9 +44,8 @@ std::vector<Candidate> distribution(std::span<const float> logits, const Samplin
         throw Error({.what = "the rules of the model's folder bar every token",
                      .where = "sampling",
                      .hint = "look at bad_words_ids and suppress_tokens in generation_config.json"});
-    const auto known = [](float x) { return std::isnan(x) ? -INFINITY : x; };
     std::vector<std::pair<float, int>> order(logits.size()); // (-logit, token)
-    for (size_t i = 0; i < order.size(); ++i) order[i] = {-known(adjusted[i]), static_cast<int>(i)};
+    for (size_t i = 0; i < order.size(); ++i) order[i] = {-adjusted[i], static_cast<int>(i)};
     std::ranges::sort(order);
 
     const double temperature = sampling.greedy ? 1.0 : sampling.temperature;
@@ -56,7 +55,7 @@ std::vector<Candidate> distribution(std::span<const float> logits, const Samplin
     std::vector<double> mass(order.size());
     for (size_t i = 0; i < order.size(); ++i) {
         const auto [negative, token] = order[i];
-        all[i] = {token, known(logits[static_cast<size_t>(token)]), 0};
+        all[i] = {token, logits[static_cast<size_t>(token)], 0};
         total += mass[i] = std::exp((-static_cast<double>(negative) - top) / temperature);
     }
 
@@ -106,15 +105,18 @@ std::span<const Param> samplingParams() {
 }
 
 void requireLogits(std::span<const float> logits) {
-    const auto refuse = [](const char* what) {
-        throw Error({.what = what,
+    const auto refuse = [](std::string what) {
+        throw Error({.what = std::move(what),
                      .where = "sampling",
                      .hint =
                          "look for weights, or changes to the run, that are NaN or damaged, or much too large, also "
                          "for the storage of the weights (f16 holds up to 65504)"});
     };
-    if (logits.empty() || std::ranges::all_of(logits, [](float x) { return std::isnan(x); }))
-        refuse("all logits of the model are NaN");
+    const auto missing = static_cast<size_t>(std::ranges::count_if(logits, [](float x) { return std::isnan(x); }));
+    if (missing == logits.size()) refuse("all logits of the model are NaN");
+    if (missing > 0)
+        refuse(fmt::format("{} of the {} logits of the model {} NaN", missing, logits.size(),
+                           missing == 1 ? "is" : "are"));
     const bool isInfinite = std::ranges::find(logits, INFINITY) != logits.end();
     if (isInfinite || std::ranges::none_of(logits, [](float x) { return std::isfinite(x); }))
         refuse(isInfinite ? "a logit of the model is infinite" : "no logit of the model is finite");
@@ -130,13 +132,12 @@ std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampl
 Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
                       uint64_t position, const TokenLimits& limits) {
     if (sampling.greedy && sampling.repetitionPenalty == 1 && limits.empty()) { // the common case: no sorting
+        requireLogits(logits);
         const auto size = static_cast<int64_t>(logits.size());
-        if (const int64_t best = host::columnOfLargest(size, logits.data()); best >= 0) {
-            const float most = logits[static_cast<size_t>(best)];
-            if (std::isfinite(most))
-                return {static_cast<int>(best), most,
-                        static_cast<float>(1 / host::sumOfExponentials(size, most, logits.data()))};
-        }
+        const int64_t best = host::columnOfLargest(size, logits.data());
+        const float most = logits[static_cast<size_t>(best)];
+        return {static_cast<int>(best), most,
+                static_cast<float>(1 / host::sumOfExponentials(size, most, logits.data()))};
     }
     const std::vector<Candidate> all = distribution(logits, sampling, seen, limits);
     if (sampling.greedy) return all.front();

@@ -37,8 +37,8 @@ struct Candidate {
     bool operator==(const Candidate&) const = default;
 };
 
-/// @throws Error if no token can be chosen by the logits: all are NaN, or one is infinite. A single NaN is a token that
-/// is never chosen.
+/// @throws Error if the logits rank no tokens: one of them is NaN or infinite, or all are minus infinity. Minus
+/// infinity alone is a token that is never chosen.
 void requireLogits(std::span<const float> logits);
 
 /// Candidates by falling probability, then by falling raw logit.

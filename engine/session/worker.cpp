@@ -163,7 +163,7 @@ void Session::Worker::execute(Command command) {
 
 /// Says that the run has no answer, beside what the run shows: patterns and hooks tell where it went wrong.
 void Session::Worker::checkAnswer() {
-    if (!model_ || !model().info().hasFiniteWeights) return; // a warning has said so
+    if (!model_) return;
     auto failure = attempt({}, [this] {
         if (next_.answer) requireFinite(next_.answer->logits, "logits", model().info().name);
         if (next_.classes)

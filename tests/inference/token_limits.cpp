@@ -1,10 +1,13 @@
 #include "engine/inference/token_limits.h"
 
+#include "engine/core/error.h"
 #include "engine/inference/beam_search.h"
 #include "engine/inference/language_model.h"
 #include "engine/inference/sampling.h"
 #include "tests/models/model_folder.h"
 #include "tests/support/catch.h"
+
+#include <limits>
 
 using namespace attn;
 using Ids = std::vector<int>;
@@ -114,4 +117,29 @@ TEST_CASE("token limits: a tokenizer that cannot be read leaves the model, which
         model.feed(Ids{1, 2});
         CHECK(model.tokens().size() == 2);
     }
+}
+
+TEST_CASE("sampling: logits with a NaN or an infinity choose no token", "[inference]") {
+    constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
+    const auto refusal = [](const std::vector<float>& logits) {
+        std::string said;
+        for (const Sampling& sampling :
+             {Sampling{.greedy = true}, Sampling{.greedy = true, .repetitionPenalty = 2}, Sampling{.topK = 1}}) {
+            INFO(sampling.greedy << sampling.repetitionPenalty);
+            try {
+                sampleToken(logits, sampling, Ids{1}, 0);
+                FAIL("a token was chosen");
+            } catch (const Error& error) {
+                CHECK((said.empty() || said == error.what()));
+                said = error.what();
+            }
+        }
+        return said;
+    };
+    CHECK_THAT(refusal({1, kNaN, 3}), CONTAINS("1 of the 3 logits of the model is NaN"));
+    CHECK_THAT(refusal({kNaN, kNaN, 3}), CONTAINS("2 of the 3 logits of the model are NaN"));
+    CHECK_THAT(refusal({kNaN, kNaN}), CONTAINS("all logits of the model are NaN"));
+    CHECK_THAT(refusal({1, kInfinity}), CONTAINS("a logit of the model is infinite"));
+    CHECK_THAT(refusal({-kInfinity, -kInfinity}), CONTAINS("no logit of the model is finite"));
+    CHECK(sampleToken(std::vector<float>{-kInfinity, 2, 1}, {.greedy = true}, {}, 0).token == 1);
 }

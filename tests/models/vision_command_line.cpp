@@ -142,12 +142,14 @@ TEST_CASE("attention-cli: what cannot be done with a picture is said", "[models]
 
 namespace {
 
-/// Fills a tensor with numbers that are finite but much too large.
-void overfill(const ModelFolder& folder, const std::string& tensor) {
+/// Fills a tensor with a number: unless it is given, one that is finite but much too large.
+/// @param count of numbers to write; 0: all
+void overfill(const ModelFolder& folder, const std::string& tensor,
+              float number = std::numeric_limits<float>::max() * 0.9f, size_t count = 0) {
     auto [header, data] = folder.weights();
     const size_t begin = header[tensor]["data_offsets"][0], end = header[tensor]["data_offsets"][1];
-    const float large = std::numeric_limits<float>::max() * 0.9f;
-    for (size_t at = begin; at < end; at += sizeof large) std::memcpy(data.data() + at, &large, sizeof large);
+    const size_t stop = count == 0 ? end : begin + count * sizeof number;
+    for (size_t at = begin; at < stop; at += sizeof number) std::memcpy(data.data() + at, &number, sizeof number);
     writeFile(folder / "model.safetensors", wholeSafetensors(header, data));
 }
 
@@ -185,6 +187,18 @@ TEST_CASE("not finite: no command takes what a model of text computes from huge 
     CHECK_FALSE(fs::exists(folder / "out.svg"));
     // What does not depend on the last layer is still a result.
     checkProgram("lens " + model + tokens + " --what weighted --layer 0", 0, {"weight"});
+}
+
+TEST_CASE("not finite: no command passes over a single logit that is NaN", "[cli][gpu]") {
+    const ModelFolder folder("gpt2");
+    overfill(folder, "wte.weight", std::numeric_limits<float>::quiet_NaN(), 1); // of token 0, which the text lacks
+    const std::string model = "'" + folder.path().string() + "' --tokens 1,2,3,4,5";
+    for (const char* how : {"--greedy", "--beams 2", "--temperature 2"})
+        checkRefused("generate " + model + " " + how, "1 of the 61 logits of the model is NaN");
+    for (const char* command : {"ablate ", "lens --what attribution ", "lens --what gradients ", "lens --what formed ",
+                                "patch --from 5,4,3,2,1 "})
+        checkRefused(command + model, "NaN");
+    checkRefused("perplexity " + model, "are NaN or infinite, so there is no result");
 }
 
 TEST_CASE("not finite: no command takes what a model of pictures computes from huge weights for a result",

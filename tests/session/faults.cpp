@@ -107,14 +107,16 @@ TEST_CASE("faults: NaN and infinite weights load with a warning", "[session][gpu
     const OpenModelCommand open{.path = folder.path().string(), .given = {.text = {.tokens = {1, 2, 3}}}};
     spoil("wte.weight", 2); // of token 0, which the prompt does not use; its logit is NaN
     Session session;
-    auto snapshot = succeed(session, open);
+    CHECK_THAT(failureOf(session, open), CONTAINS("1 of the 61 logits of the model is NaN"));
+    auto snapshot = session.latest();
     REQUIRE(snapshot->model->warnings.size() == 1);
     CHECK_THAT(snapshot->model->warnings[0],
                CONTAINS("2 of 1952 values of embed.W_E are NaN or infinite: the outputs cannot be trusted"));
-    CHECK(succeed(session, GenerateCommand{.maxTokens = 3})->sequence->tokens.size() == 6);
+    CHECK_THAT(failureOf(session, GenerateCommand{.maxTokens = 3}), CONTAINS("1 of the 61 logits of the model is NaN"));
+    CHECK(session.latest()->sequence->tokens.size() == 3);
     spoil("h.0.ln_1.weight", 32); // every logit is NaN
-    snapshot = succeed(session, open);
-    CHECK(snapshot->model->warnings.size() == 2);
+    CHECK_THAT(failureOf(session, open), CONTAINS("all logits of the model are NaN"));
+    CHECK(session.latest()->model->warnings.size() == 2);
     CHECK_THAT(failureOf(session, GenerateCommand{}),
                CONTAINS("all logits of the model are NaN; look for weights, or changes to the run, that are NaN"));
     CHECK(session.latest()->sequence->tokens.size() == 3);

@@ -85,7 +85,6 @@ TEST_CASE("published weights: they outlive the trainer, and count the values tha
     const LanguageModel model(makeMemorySource(published), {.device = onOneThread()});
     REQUIRE(model.info().warnings.size() == 1);
     CHECK_THAT(model.info().warnings.front(), CONTAINS("1 of 256 values of blocks.1.attn.W_Q are NaN"));
-    CHECK_FALSE(model.info().hasFiniteWeights);
 }
 
 TEST_CASE("published weights: those of a model of pictures replace others", "[training][gpu]") {

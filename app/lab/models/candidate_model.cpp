@@ -73,7 +73,7 @@ std::vector<CandidateModel::Row> CandidateModel::tokenRows(const Snapshot& snaps
                                  showsChange_ ? candidate.probability - probabilities[candidate.token] : 0.0f));
         if (!snapshot.next->limits.empty()) showBarred(rows, snapshot, sampling);
     } catch (const Error&) {
-        // All logits are NaN. The session reports this as a failure, so the list is empty.
+        // The logits rank no tokens. The session reports this as a failure, so the list is empty.
     }
     return rows;
 }

@@ -40,11 +40,10 @@ std::vector<float> answerProbabilities(const Snapshot& snapshot, bool isOriginal
     }
     const auto& next = isOriginal ? snapshot.original : snapshot.next;
     if (!next || next->logits.empty()) return {};
-    std::vector<float> logits = next->logits;
-    std::ranges::replace_if(
-        logits, [](float logit) { return std::isnan(logit); }, -INFINITY);
-    if (std::ranges::max(logits) == -INFINITY) return {};
-    return probabilitiesOf(logits);
+    // Logits that rank no tokens have no probabilities. The session reports them as a failure.
+    const bool ranks = std::ranges::none_of(next->logits, [](float x) { return std::isnan(x) || x == INFINITY; }) &&
+                       std::ranges::max(next->logits) > -INFINITY;
+    return ranks ? probabilitiesOf(next->logits) : std::vector<float>();
 }
 
 std::vector<int> likeliestAnswers(const std::vector<float>& probabilities, size_t count) {
