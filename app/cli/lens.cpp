@@ -349,6 +349,10 @@ void requireRead(const Command& command, const Lens& lens, const LensOptions& op
         refuseIdle(command, {option}, fmt::format("--what {}", lens.name),
                    fmt::format("--what {}", fmt::join(others, ", ")));
     }
+    if (lens.print == composition)
+        refuseIdle(command,
+                   {"--prompt", "--tokens", "--second", "--token-types", "--tree", "--source", "--source-tokens"},
+                   "--what composition, which reads the weights alone", "other lenses");
     if (options.json && lens.print == composition)
         refuseIdle(command, {"--top"}, "--json, which lists all pairs", "--what composition without --json");
 }

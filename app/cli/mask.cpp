@@ -117,6 +117,8 @@ int mask(const Command& command, const MaskOptions& options) {
                      .where = "--head",
                      .hint = fmt::format("choose a head from 0 to {}, or give more --heads", size.heads - 1)});
     const auto parsed = MaskExpression::parse(options.expression);
+    if (!parsed.dependsOnLayer()) refuseIdle(command, {"--layer"}, "a mask that all layers share", "per_layer");
+    if (!parsed.dependsOnHead()) refuseIdle(command, {"--head", "--heads"}, "a mask that all heads share", "per_head");
     const std::string& out = options.out;
     if (out.ends_with(".png"))
         writePicture(parsed, size, options.cell, out);

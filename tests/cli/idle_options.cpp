@@ -61,6 +61,13 @@ std::string valueOf(const std::string& option, bool isPicture) {
                                                             {"--cell", "3"},
                                                             {"--keys", "9"},
                                                             {"--hook", "blocks.0.hook_resid_pre"},
+                                                            {"--split", "train"},
+                                                            {"--close", "1.0"},
+                                                            {"--cluster", "0.1"},
+                                                            {"--like", "1 0"},
+                                                            {"--most", "16"},
+                                                            {"--draws", "3"},
+                                                            {"--deviation", "2"},
                                                             {"--heads", "2"},
                                                             {"--window", "0:2,0:2"}};
     if (option == "--target" || option == "--class") return isPicture ? "2" : "b";
@@ -110,7 +117,8 @@ TEST_CASE("options: every option changes a written text, or is refused", "[cli][
 TEST_CASE("options: every option changes what a lens prints, or is refused", "[cli][gpu]") {
     for (const char* what :
          {"logit", "attribution", "gradients", "flow", "weighted", "circuits", "composition", "formed"}) {
-        checkOptions(std::string("lens builtin:induction-trained --prompt abcabc --what ") + what + " ");
+        const std::string prompt = what == std::string("composition") ? "" : "--prompt abcabc ";
+        checkOptions("lens builtin:induction-trained " + prompt + "--what " + what + " ");
         if (what == std::string("gradients") || what == std::string("weighted"))
             checkOptions("lens builtin:vit-shapes --image '" + kPicture + "' --what " + what + " ");
     }
@@ -134,13 +142,26 @@ TEST_CASE("options: every option of the other commands changes their output, or 
     const TemporaryFolder folder;
     const std::string picture = "builtin:vit-shapes --image '" + kPicture + "' ", npz = (folder / "out.npz").string(),
                       out = "--out '" + npz + "' ";
+    const std::string other =
+        " --from '" + std::string(ATTN_TEST_DIR) + "/../assets/models/vit-shapes/examples/3 triangle.ppm' ";
     checkOptions("classify " + picture);
     checkOptions("capture " + picture + out, npz);
     checkOptions("ablate " + picture);
     checkOptions("ablate builtin:induction-trained --prompt abcabc ");
     checkOptions("capture builtin:induction-trained --prompt abcabc " + out, npz);
     checkOptions("perplexity builtin:induction-trained --prompt abcabc ", {}, {"--text"}); // refused beside --prompt
-    checkOptions("attend --spec mask=causal --random 8,4 " + out, npz, {"--layer"}); // for parts that differ by layer
+    checkOptions("attend --spec mask=causal --random 8,4 " + out, npz);
+    checkOptions("mask causal --size 6 --count");
+    checkOptions("mask 'per_head(causal, window(2)) & per_layer(full, window(2))' --size 6 --heads 2");
+    checkOptions("patch builtin:induction-trained --prompt abcabc --from bbbbbb ", {},
+                 {"--target"}); // the value is the default
+    checkOptions("patch " + picture + other, {}, {"--target"});
+    checkOptions("detect builtin:induction-trained ");
+    checkOptions("detect " + picture, {}, {"--storage"}); // it need not change a kind
+    checkOptions("features normaliser=favor --most 8 --tokens 4 --width 4 --draws 2 ");
+    checkOptions("models builtin:induction-trained ", {}, {"--storage"});
+    checkOptions("models builtin:vit-shapes ", {}, {"--storage"});
+    checkOptions("eval builtin:induction-trained ");
     for (const auto& [arguments, option] : std::vector<std::pair<std::string, std::string>>{
              {"attend --spec mask=causal --random 8,4 --pixels 3 " + out, "--pixels"},
              {"storage builtin:induction --storage q4_0", "--storage"},
