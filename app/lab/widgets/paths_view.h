@@ -12,6 +12,7 @@ class QPushButton;
 
 namespace attn {
 
+struct Figure;
 struct FigureTheme;
 class LinesView;
 class MatrixView;
