@@ -43,15 +43,16 @@ ArcsFigure::Layout ArcsFigure::layout(const QRectF& area, const FigureTheme& the
     at.title = {area.left() + gap, area.top() + gap, area.width() - 2 * gap, line};
     at.legend = {area.left() + gap, at.title.bottom(), area.width() - 2 * gap, heads.size() > 1 ? line : 0};
     at.top = at.legend.bottom() + gap + smallLine(theme);
-    at.step = std::min((area.bottom() - gap - at.top) / count, kMostRow * line);
+    const double room = (area.bottom() - gap - at.top) / count;
+    at.step = theme.fillsRoom ? room : std::min(room, kMostRow * line);
     double widest = 2 * theme.size;
     const QFont font = at.step > line * 1.1 ? theme.textFont() : theme.smallFont();
     for (const std::vector<QString>* words : {&labels, &keyLabels})
         for (const QString& label : *words) widest = std::max(widest, textWidth(label, font));
     at.labelWidth = std::min(widest + gap, area.width() * 0.3);
-    // The columns stay close enough for the eye to follow a line between them.
-    const double between =
-        std::min(area.width() - 2 * (at.labelWidth + gap), std::max(20 * line, count * at.step * 0.8));
+    // On a page, the columns stay close enough for the eye to follow a line between them.
+    const double across = area.width() - 2 * (at.labelWidth + gap);
+    const double between = theme.fillsRoom ? across : std::min(across, std::max(20 * line, count * at.step * 0.8));
     const double middle = area.center().x();
     at.queryEdge = middle - between / 2;
     at.keyEdge = middle + between / 2;

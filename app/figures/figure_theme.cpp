@@ -6,6 +6,11 @@
 #include <cmath>
 
 namespace attn {
+namespace {
+
+constexpr double kRoomWidth = 50, kRoomHeight = 36; ///< text sizes of a room in which text keeps its size
+
+} // namespace
 
 FigureTheme FigureTheme::light(double size) {
     return {.background = "#ffffff",
@@ -50,9 +55,20 @@ FigureTheme FigureTheme::projector(double size) {
                       .value = "#8a2a6b",
                       .prediction = "#c04a00",
                       .font = QGuiApplication::font(),
-                      .size = size};
+                      .size = size,
+                      .leastText = 18};
     theme.font.setWeight(QFont::Medium);
     return theme;
+}
+
+FigureTheme FigureTheme::inRoom(const QSizeF& room, double most) const {
+    FigureTheme result = *this;
+    result.fillsRoom = true;
+    const double growth = std::min(room.width() / kRoomWidth, room.height() / kRoomHeight) / size;
+    // Whole pixels, so that text does not creep while a window is resized.
+    result.size = std::max(std::floor(size * std::clamp(growth, 1.0, std::clamp(most, 1.0, kMostGrowth))),
+                           std::max(size, std::ceil(leastText / textRatio(TextSize::Caption))));
+    return result;
 }
 
 QFont FigureTheme::sized(TextSize which) const {

@@ -14,7 +14,7 @@ namespace attn {
 namespace {
 
 constexpr double kLargestCell = 160; ///< pixels; keeps a sequence of one token from filling the screen
-constexpr double kMostStretch = 1.8; ///< width of a cell over its height: fills wide areas, and leaves room for words
+constexpr double kMostStretch = 1.8; ///< of a cell on a page: fills wide areas, and leaves room for words
 constexpr double kVectorCells =
     64.0 * 64.0;                      ///< up to this many cells are drawn as rectangles, which are sharp in SVG and PDF
 constexpr double kLargestPage = 4000; ///< pixels across the cells of an exported page
@@ -131,10 +131,12 @@ HeatmapFigure::Layout HeatmapFigure::layout(const QRectF& area, const FigureThem
     const auto topFor = [&](double labelHeight) {
         return area.top() + gap + titleHeight + axisTitle + labelHeight + gap;
     };
+    const double largest = theme.fillsRoom ? std::max(roomRight, area.height()) : kLargestCell;
+    const double stretch = theme.fillsRoom ? FigureTheme::kMostStretch : kMostStretch;
     const auto cellFor = [&](double labelHeight) {
-        const double height = std::min(std::max(8.0, area.bottom() - gap - topFor(labelHeight)) / rows, kLargestCell);
-        const double width = std::min({roomRight / columns, height * kMostStretch, kLargestCell});
-        return QSizeF(width, std::min(height, width * kMostStretch));
+        const double height = std::min(std::max(8.0, area.bottom() - gap - topFor(labelHeight)) / rows, largest);
+        const double width = std::min({roomRight / columns, height * stretch, largest});
+        return QSizeF(width, std::min(height, width * stretch));
     };
     const bool isFlat = keyLabelsLieFlat(cellFor(line).width(), theme);
     const double labelHeight = isFlat ? line : gutter;

@@ -125,9 +125,14 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
         // Cells are square unless the plot would become a sliver. An output of 256 tokens by 16 features has cells that
         // are wider than high, and maps of layers by many tokens have rows that a pointer can hit.
         const double least = std::min(4 * theme.size, std::min(room.width(), room.height()));
-        const double row = isBand() ? std::max(cell, std::min(line, room.height() / rows_)) : cell;
+        // On screen, cells stretch in one direction to fill the room.
+        const double longest =
+            theme.fillsRoom && !isBand() && !aside ? std::min(cell * FigureTheme::kMostStretch, largestCell) : cell;
+        const double across = std::clamp(room.width() / columns_, cell, longest);
+        const double row = isBand() ? std::max(cell, std::min(line, room.height() / rows_))
+                                    : std::clamp(room.height() / rows_, cell, longest);
         result.plot = QRectF(std::round(room.left()), std::round(room.top()),
-                             std::round(std::max(cell * columns_, least)) + result.gap,
+                             std::round(std::max(across * columns_, least)) + result.gap,
                              std::round(std::max(row * rows_, std::min(least, line))));
         result.cellWidth = (result.plot.width() - result.gap) / columns_;
         result.cellHeight = result.plot.height() / rows_;

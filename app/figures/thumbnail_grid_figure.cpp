@@ -15,7 +15,7 @@ namespace attn {
 namespace {
 
 constexpr double kGap = spacing::kTight;         ///< between thumbnails
-constexpr double kSmallest = 22, kLargest = 200; ///< pixels across a thumbnail
+constexpr double kSmallest = 22, kLargest = 200; ///< pixels across a thumbnail; the largest of a page
 
 /// The mean or maximum of one layer's tiles, pixel by pixel.
 std::shared_ptr<const PatternTile> aggregate(const PatternGrid& grid, int layer, HeadAggregate kind) {
@@ -147,10 +147,13 @@ ThumbnailGridFigure::Layout ThumbnailGridFigure::layout(const QRectF& area, cons
     const double top = area.top() + margin + headerHeight(theme), left = area.left() + margin + result.labelWidth;
     const double across = (area.right() - margin - left - result.aggregateGap) / columns() - kGap;
     const double down = (area.bottom() - margin - top) / grid_->sites - kGap - result.strip;
-    const double size = std::floor(std::clamp(std::min(across, down), kSmallest, kLargest));
-    result.origin = QRectF(std::round(left), std::round(top), size, size);
-    result.stepX = size + kGap;
-    result.stepY = size + kGap + result.strip;
+    const double least = std::max(std::min(across, down), kSmallest),
+                 most = theme.fillsRoom ? least * FigureTheme::kMostStretch : std::min(least, kLargest);
+    const QSizeF size(std::floor(std::clamp(across, std::min(least, most), most)),
+                      std::floor(std::clamp(down, std::min(least, most), most)));
+    result.origin = QRectF(QPointF(std::round(left), std::round(top)), size);
+    result.stepX = size.width() + kGap;
+    result.stepY = size.height() + kGap + result.strip;
     result.header = QRectF(result.origin.left(), result.origin.top() - line - 4, 0, line);
     result.brackets = QRectF(result.origin.left(), area.top() + margin, 0, line + 8);
     return result;
@@ -236,18 +239,25 @@ void ThumbnailGridFigure::paintThumbnail(QPainter& painter, const Layout& at, co
                                          int column) const {
     if (!hasTile(layer, column)) return;
     const QRectF rect = thumbnailRect(at, layer, column);
-    const int size = groupSize();
+    const int group = groupSize();
     // Every other group of heads has a background in a tint of the keys' hue.
-    if (size > 0 && column < grid_->heads && (column / size) % 2 == 1) {
+    if (group > 0 && column < grid_->heads && (column / group) % 2 == 1) {
         QColor tint = theme.key;
         tint.setAlphaF(0.16f);
         painter.fillRect(rect.adjusted(-kGap / 2, -kGap / 2, kGap / 2, kGap / 2 + at.strip), tint);
     }
     painter.fillRect(rect, theme.plot);
     const double ratio = painter.device()->devicePixelRatioF() * painter.worldTransform().m11();
-    const int pixelSize = std::clamp(static_cast<int>(std::lround(rect.width() * ratio)), 1, 1024);
+    const auto pixelsOf = [ratio](double side) {
+        return std::clamp(static_cast<int>(std::lround(side * ratio)), 1, 1024);
+    };
+    QSize size(pixelsOf(rect.width()), pixelsOf(rect.height()));
+    if (theme.fillsRoom) { // the painter enlarges faster, and a key press draws all of them
+        const PatternTile& tile = *tiles_[static_cast<size_t>(layer * columns() + column)];
+        size = size.boundedTo({tile.columns, tile.rows});
+    }
     painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
-    painter.drawImage(rect, pixels(layer, column, {pixelSize, pixelSize}));
+    painter.drawImage(rect, pixels(layer, column, size));
     if (at.strip > 0)
         paintStrip(painter, QRectF(rect.left(), rect.bottom() + 1, rect.width(), at.strip - 2), theme, layer, column);
 

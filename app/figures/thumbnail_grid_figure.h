@@ -50,6 +50,11 @@ struct ThumbnailGridFigure : Figure {
                  const std::shared_ptr<const PatternGrid>& before = nullptr);
     const std::shared_ptr<const PatternGrid>& grid() const { return grid_; }
     const std::shared_ptr<const PatternGrid>& before() const { return before_; }
+    /// The tile of a thumbnail, and the tile that it is compared with: null for none.
+    std::shared_ptr<const PatternTile> tile(const HeadChoice& choice) const { return tiles_[indexOf(choice)]; }
+    std::shared_ptr<const PatternTile> tileBefore(const HeadChoice& choice) const {
+        return before_ ? tilesBefore_[indexOf(choice)] : nullptr;
+    }
     float range() const; ///< the difference that has the full colour; 0 if no difference is shown
     bool isEmpty() const { return !grid_ || grid_->sites <= 0 || grid_->heads <= 0 || grid_->tiles.empty(); }
 
@@ -83,6 +88,9 @@ struct ThumbnailGridFigure : Figure {
     std::shared_ptr<const Figure> copy() const override { return std::make_shared<ThumbnailGridFigure>(*this); }
 
 private:
+    size_t indexOf(const HeadChoice& choice) const {
+        return static_cast<size_t>(choice.site * columns() + columnOf(choice));
+    }
     int groupSize() const;
     bool hasTile(int layer, int column) const; ///< false if the layer has fewer heads than another
     const ReadoutRows* comparableRows() const; ///< readoutBefore if it has the same keys, otherwise null

@@ -56,7 +56,7 @@ TEST_CASE("grid view: the framed head's picture is on screen", "[lab]") {
     const QImage image = view.grab().toImage();
     const QRectF rect = view.figure().thumbnailRect(view.figureLayout(), 1, 3);
     for (int key = 0; key < 6; ++key) {
-        const QPointF point = rect.topLeft() + QPointF(key + 0.5, 5.5) * (rect.width() / 6);
+        const QPointF point = rect.topLeft() + QPointF((key + 0.5) * rect.width() / 6, 5.5 * rect.height() / 6);
         CHECK(colourAt(image, point) == ColourMap::of(ColourMapId::Viridis).at(samples::weightOf(5, key, 3)));
     }
     CHECK(colourAt(image, QPointF(rect.left() - 1, rect.center().y())) == FigureTheme::light().accent.rgb());

@@ -119,6 +119,7 @@ QWidget* TextAttention::makeWords() {
     wordsTitle_->setWordWrap(true);
     wordsMeaning_ = makeHintLabel("attentionWordsMeaning");
     strip_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+    strip_->letGrow();
     auto* scale = spoken(new TokenStrip, "attentionWordsScale", tr("Colours of attention weights from 0 to 1"));
     scale->setFocusPolicy(Qt::NoFocus);
     scale->setAttribute(Qt::WA_TransparentForMouseEvents);

@@ -27,11 +27,11 @@ void ArcsView::point(std::optional<ArcsFigure::Place> place) {
     emit tokenHovered(place ? place->token : -1);
 }
 
-void ArcsView::mouseMoveEvent(QMouseEvent* event) { point(figure_.placeAt(event->position(), rect(), theme_)); }
+void ArcsView::mouseMoveEvent(QMouseEvent* event) { point(figure_.placeAt(event->position(), rect(), shownTheme())); }
 
 void ArcsView::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton) return;
-    if (const auto place = figure_.placeAt(event->position(), rect(), theme_)) emit tokenClicked(place->token);
+    if (const auto place = figure_.placeAt(event->position(), rect(), shownTheme())) emit tokenClicked(place->token);
 }
 
 void ArcsView::leaveEvent(QEvent*) { point(std::nullopt); }

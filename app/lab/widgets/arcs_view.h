@@ -14,7 +14,7 @@ public:
 
     void setFigure(ArcsFigure figure);
 
-    int heightNeeded() const { return static_cast<int>(figure_.heightNeeded(theme_)); }
+    int heightNeeded() const { return static_cast<int>(figure_.heightNeeded(leastTheme())); }
     QSize sizeHint() const override { return {400, heightNeeded()}; }
     QSize minimumSizeHint() const override { return {200, heightNeeded()}; }
 
@@ -28,6 +28,7 @@ protected:
     void leaveEvent(QEvent* event) override;
 
 private:
+    double mostGrowth() const override { return height() / std::max(1.0, figure_.heightNeeded(leastTheme())); }
     void point(std::optional<ArcsFigure::Place> place);
 
     std::optional<ArcsFigure::Place> pointed_;

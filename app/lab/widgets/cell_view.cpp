@@ -50,6 +50,6 @@ void CellView::refresh() {
     update();
 }
 
-int CellView::heightForWidth(int width) const { return static_cast<int>(figure_.heightForWidth(width, theme_)); }
+int CellView::heightForWidth(int width) const { return static_cast<int>(figure_.heightForWidth(width, leastTheme())); }
 
 } // namespace attn

@@ -21,6 +21,9 @@ public:
 
     int heightForWidth(int width) const override;
 
+protected:
+    double mostGrowth() const override { return 1; } // its height follows from its width and its text
+
 private:
     void refresh();
 };

@@ -48,6 +48,7 @@ signals:
     void windowChanged(const QRectF& window);
 
 protected:
+    double mostGrowth() const override { return growthForLabels(visibleWindow().height(), visibleWindow().width()); }
     void paintEvent(QPaintEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;

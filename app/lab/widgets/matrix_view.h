@@ -37,6 +37,8 @@ protected:
     void leaveEvent(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
 
+    double mostGrowth() const override { return growthForLabels(figure_.rows(), figure_.columns()); }
+
 private:
     void point(std::optional<MatrixCell> cell);
     void describe();

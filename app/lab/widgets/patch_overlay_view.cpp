@@ -39,7 +39,7 @@ std::optional<int> PatchOverlayView::patchAt(const QPointF& point) const {
 
 void PatchOverlayView::paintEvent(QPaintEvent*) {
     QPainter painter(this);
-    figure_.paint(painter, rect(), theme_);
+    figure_.paint(painter, rect(), shownTheme());
     if (!hasFocus()) return;
     painter.setPen(QPen(theme_.accent, 1));
     painter.setBrush(Qt::NoBrush);

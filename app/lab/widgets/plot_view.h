@@ -22,9 +22,10 @@ public:
 
     QSize minimumSizeHint() const override {
         constexpr double kLeastPlot = 7.5; // in text sizes: about 95 pixels
+        const FigureTheme least = leastTheme();
         const QRectF page(0, 0, width(), 1000);
-        const double around = page.height() - figure_.plotArea(page, theme_).height();
-        return {FigureView::minimumSizeHint().width(), static_cast<int>(std::ceil(around + kLeastPlot * theme_.size))};
+        const double around = page.height() - figure_.plotArea(page, least).height();
+        return {FigureView::minimumSizeHint().width(), static_cast<int>(std::ceil(around + kLeastPlot * least.size))};
     }
 
 protected:

@@ -17,9 +17,11 @@ namespace attn {
 namespace {
 constexpr int kStripMargin = 4, kStripGap = 2, kStripPadding = 4;
 constexpr int kMostLines = 3; ///< shown without scrolling
+
+int lineHeight(const FigureTheme& theme) { return QFontMetrics(theme.textFont()).height() + 6; }
 } // namespace
 
-TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent), theme_(FigureTheme::light()) {
+TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent), theme_(FigureTheme::light()), shown_(theme_) {
     setFocusPolicy(Qt::StrongFocus);
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -28,8 +30,6 @@ TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent), theme_(Fi
     setAccessibleName(tr("Tokens of the text, linked to the rows and columns of the heatmap"));
     setAccessibleDescription(tr("Nothing to show yet."));
 }
-
-int TokenStrip::lineHeight() const { return QFontMetrics(theme_.textFont()).height() + 6; }
 
 void TokenStrip::setLabels(std::vector<QString> labels) {
     const bool isSame = std::equal(labels.begin(), labels.end(), chips_.begin(), chips_.end(),
@@ -68,9 +68,9 @@ void TokenStrip::setShades(std::vector<float> shades, bool isChange) {
     viewport()->update();
 }
 
-void TokenStrip::layOut() {
-    const QFontMetrics metrics(theme_.textFont());
-    const int right = viewport()->width() - kStripMargin, height = lineHeight();
+int TokenStrip::place() {
+    const QFontMetrics metrics(shown_.textFont());
+    const int right = viewport()->width() - kStripMargin, height = lineHeight(shown_);
     int x = kStripMargin, y = kStripMargin, lines = 1;
     for (Chip& chip : chips_) {
         const int width =
@@ -87,9 +87,19 @@ void TokenStrip::layOut() {
         lines_ = lines;
         updateGeometry();
     }
-    const int contentHeight = chips_.empty() ? 0 : chips_.back().rect.bottom() + kStripMargin;
+    return chips_.empty() ? 0 : chips_.back().rect.bottom() + kStripMargin;
+}
+
+void TokenStrip::layOut() {
+    const double least = grows_ ? theme_.inRoom({}).size : theme_.size;
+    shown_ = grows_ ? theme_.inRoom(viewport()->size()) : theme_;
+    int contentHeight = place();
+    while (contentHeight > viewport()->height() && shown_.size > least) {
+        shown_.size = std::max(least, shown_.size - 1);
+        contentHeight = place();
+    }
     verticalScrollBar()->setPageStep(viewport()->height());
-    verticalScrollBar()->setSingleStep(height);
+    verticalScrollBar()->setSingleStep(lineHeight(shown_));
     verticalScrollBar()->setRange(0, std::max(0, contentHeight - viewport()->height()));
     viewport()->update();
 }
@@ -108,18 +118,18 @@ int TokenStrip::tokenAt(const QPoint& position) const {
 
 void TokenStrip::paintEvent(QPaintEvent*) {
     QPainter painter(viewport());
-    painter.fillRect(viewport()->rect(), theme_.background);
+    painter.fillRect(viewport()->rect(), shown_.background);
     painter.setRenderHint(QPainter::Antialiasing);
-    const QColor light = theme_.background;
+    const QColor light = shown_.background;
     for (int i = 0; i < count(); ++i) {
         const QRectF rect = tokenRect(i);
         if (!rect.intersects(viewport()->rect())) continue;
-        QColor ground = theme_.plot, ink = theme_.text;
+        QColor ground = shown_.plot, ink = shown_.text;
         if (static_cast<size_t>(i) < shades_.size()) {
             // Mixed with the background instead of transparent, because the ink depends on the visible colour.
             const float shade = shades_[static_cast<size_t>(i)];
             const float part = std::sqrt(std::clamp(areChanges_ ? std::abs(shade) : shade, 0.0f, 1.0f));
-            const QColor full = areChanges_ ? changeColour(shade) : theme_.key;
+            const QColor full = areChanges_ ? changeColour(shade) : shown_.key;
             const auto mix = [part](int from, int to) {
                 return static_cast<int>(
                     std::lround(static_cast<float>(from) * (1 - part) + static_cast<float>(to) * part));
@@ -136,11 +146,11 @@ void TokenStrip::paintEvent(QPaintEvent*) {
             painter.setPen(QPen(colour, 2));
             painter.drawRoundedRect(rect.adjusted(inset, inset, -inset, -inset), 3, 3);
         };
-        if (i == query_) frame(theme_.query, 1);
-        if (i == key_) frame(theme_.key, i == query_ ? 3 : 1);
-        if (i == hovered_ && i != query_ && i != key_) frame(theme_.faint, 1);
+        if (i == query_) frame(shown_.query, 1);
+        if (i == key_) frame(shown_.key, i == query_ ? 3 : 1);
+        if (i == hovered_ && i != query_ && i != key_) frame(shown_.faint, 1);
         drawLine(painter, rect.adjusted(kStripPadding - 1, 0, -kStripPadding + 1, 0), Qt::AlignCenter,
-                 chips_[static_cast<size_t>(i)].label, theme_.textFont(), ink);
+                 chips_[static_cast<size_t>(i)].label, shown_.textFont(), ink);
     }
 }
 
@@ -194,7 +204,7 @@ bool TokenStrip::viewportEvent(QEvent* event) {
     return showTip(this, event, textAt) || QAbstractScrollArea::viewportEvent(event);
 }
 
-QSize TokenStrip::sizeHint() const { return {400, lines_ * (lineHeight() + kStripGap) + 2 * kStripMargin}; }
-QSize TokenStrip::minimumSizeHint() const { return {80, lineHeight() + 2 * kStripMargin}; }
+QSize TokenStrip::sizeHint() const { return {400, lines_ * (lineHeight(theme_) + kStripGap) + 2 * kStripMargin}; }
+QSize TokenStrip::minimumSizeHint() const { return {80, lineHeight(theme_) + 2 * kStripMargin}; }
 
 } // namespace attn

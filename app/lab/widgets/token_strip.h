@@ -21,6 +21,8 @@ public:
 
     void setLabels(std::vector<QString> labels);
     void setTheme(const FigureTheme& theme);
+    /// Words grow with the strip, as text of figures does, while all of them fit.
+    void letGrow() { grows_ = true; }
     /// Frames a query and a key; -1: none.
     void setMarks(int query, int key);
     /// @param shades one value 0..1 per token; empty: none
@@ -57,10 +59,11 @@ private:
         QRect rect; ///< in content coordinates
     };
     void layOut();
+    int place(); ///< places the words  @return the height of all lines
     void hover(int index);
-    int lineHeight() const;
 
-    FigureTheme theme_;
+    FigureTheme theme_, shown_; ///< the one for sizes that the strip asks for, and the one of the drawing
+    bool grows_ = false;
     std::vector<Chip> chips_;
     std::vector<float> shades_;
     bool areChanges_ = false; ///< whether the shades are differences

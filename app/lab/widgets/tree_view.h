@@ -13,8 +13,12 @@ public:
     using FigureView::FigureView;
     QSize minimumSizeHint() const override {
         const QSize least = FigureView::minimumSizeHint();
-        return {std::max(least.width(), static_cast<int>(std::ceil(figure_.widthNeeded(theme_)))), least.height()};
+        return {std::max(least.width(), static_cast<int>(std::ceil(figure_.widthNeeded(leastTheme())))),
+                least.height()};
     }
+
+protected:
+    double mostGrowth() const override { return width() / std::max(1.0, figure_.widthNeeded(leastTheme())); }
 };
 
 } // namespace attn

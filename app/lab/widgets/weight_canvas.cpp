@@ -33,7 +33,7 @@ void WeightCanvas::paintEvent(QPaintEvent* event) {
 
 bool WeightCanvas::event(QEvent* event) {
     const auto textAt = [this](const QPoint& point) {
-        const auto element = figure_.weight ? figure_.elementAt(point, rect(), theme_) : std::nullopt;
+        const auto element = figure_.weight ? figure_.elementAt(point, rect(), shownTheme()) : std::nullopt;
         return element ? tr("Row %1, column %2 of the heatmap: %3")
                              .arg(element->row)
                              .arg(element->column)
