@@ -1,5 +1,6 @@
 #include "app/lab/widgets/thumbnail_grid_view.h"
 
+#include "app/lab/widgets/head_preview.h"
 #include "tests/lab_widgets/windows.h"
 
 using namespace attn;
@@ -69,6 +70,76 @@ TEST_CASE("grid view: the newest row lights up when a token is added, then rests
     view.setReadoutRows(samples::readoutRows(3, 4, 7));
     CHECK(view.figure().glow > 0.3);
     CHECK(QTest::qWaitFor([&] { return view.figure().glow == 0; }, 60'000));
+}
+
+TEST_CASE("grid view: thumbnails stretch to fill the view, and exported ones stay square", "[lab]") {
+    ThumbnailGridView view;
+    const ThumbnailFixture at(view); // 3 layers, 4 heads, mean and maximum
+    const auto last = view.figure().thumbnailRect(view.figureLayout(), 2, 5);
+    CHECK(last.right() > 0.95 * view.width());
+    CHECK(last.bottom() > 0.95 * view.height());
+    CHECK(last.height() < 2 * last.width());
+    CHECK(last.width() < 2 * last.height());
+    const QSizeF square = view.figure().layout(view.rect(), view.theme()).origin.size();
+    CHECK(square.width() == square.height());
+}
+
+TEST_CASE("grid view: the head under the pointer is shown large beside it, with its words", "[lab]") {
+    ThumbnailGridView view;
+    view.setWords([](const HeadChoice&) {
+        return ThumbnailGridView::HeadWords{.queries = {"a", "b", "c", "d", "e", "f"}, .keys = {}, .condition = {}};
+    });
+    const ThumbnailFixture at(view);
+    const auto preview = [&] { return view.findChild<HeadPreview*>("headPreview"); };
+    for (const int column : {0, 5})
+        for (const int layer : {0, 2}) {
+            CAPTURE(layer, column);
+            const QPoint point = at.pointOf(layer, column);
+            QTest::mouseMove(&view, point);
+            REQUIRE(preview());
+            CHECK(preview()->isVisible());
+            CHECK(preview()->figure().tile == view.figure().tile(view.figure().choiceOf(layer, column)));
+            CHECK(preview()->figure().queryLabelOf(3) == "d");
+            const QRectF thumbnail = view.figure().thumbnailRect(view.figureLayout(), layer, column);
+            CHECK_FALSE(thumbnail.intersects(preview()->geometry()));
+            CHECK(view.rect().contains(preview()->geometry()));
+            CHECK(preview()->figureLayout().plot.width() > 1.5 * thumbnail.width());
+        }
+    view.setGrid(samples::grid(3, 4, 7), 2); // a new token under a pointer that rests
+    CHECK(preview()->isVisible());
+    CHECK(preview()->figure().tile->rows == 7);
+    QEvent leave(QEvent::Leave);
+    QCoreApplication::sendEvent(&view, &leave);
+    CHECK_FALSE(preview()->isVisible());
+    QTest::mouseMove(&view, at.pointOf(1, 1));
+    CHECK(preview()->isVisible());
+    view.hide();
+    CHECK_FALSE(preview()->isVisible());
+}
+
+TEST_CASE("grid view: the keyboard shows the framed head large as well", "[lab]") {
+    QWidget window;
+    auto* column = new QVBoxLayout(&window);
+    auto *before = new QPushButton("before"), *after = new QPushButton("after");
+    auto* grid = new ThumbnailGridView;
+    for (QWidget* each : std::initializer_list<QWidget*>{before, grid, after}) column->addWidget(each);
+    ThumbnailGridView& view = *grid;
+    view.setGrid(samples::grid(3, 4, 6), 2);
+    present(window, {700, 560});
+    before->setFocus();
+    const auto isShown = [&] {
+        const auto* preview = window.findChild<HeadPreview*>("headPreview");
+        return preview && preview->isVisible();
+    };
+    CHECK_FALSE(isShown());
+    QTest::keyClick(before, Qt::Key_Tab);
+    CHECK(isShown());
+    QTest::keyClick(&view, Qt::Key_Right);
+    CHECK(window.findChild<HeadPreview*>("headPreview")->figure().title == "L0 H1");
+    QTest::keyClick(&view, Qt::Key_Tab);
+    CHECK_FALSE(isShown());
+    view.setFocus(Qt::OtherFocusReason); // as when a workspace is entered
+    CHECK_FALSE(isShown());
 }
 
 TEST_CASE("grid view: no model, one head and many heads", "[lab]") {

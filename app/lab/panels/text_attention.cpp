@@ -159,7 +159,6 @@ void TextAttention::showPictures() {
             kept.push_back(bench_.shownShare(at / grid->heads, at % grid->heads));
     grid_->setKept(std::move(kept));
     grid_->setReadoutRows(snapshot_->readoutRows, compared ? compared->readoutRows : nullptr);
-    grid_->setReadoutToken(readoutToken(snapshot_.get()));
     // While a new head is being computed, the two patterns may cover different cells.
     const bool isComparable =
         compared && compared->detail && snapshot_->detail && haveSameCells(*snapshot_->detail, *compared->detail);

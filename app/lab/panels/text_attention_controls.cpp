@@ -1,4 +1,5 @@
 // The controls of texts in the Attention panel, and what its views report.
+#include "app/figures/token_label.h"
 #include "app/lab/common/focus_ring.h"
 #include "app/lab/panels/text_attention.h"
 #include "app/lab/widgets/arcs_view.h"
@@ -208,6 +209,12 @@ void TextAttention::makeSettings() {
 }
 
 void TextAttention::connectViews() {
+    grid_->setWords([this](const HeadChoice& choice) -> ThumbnailGridView::HeadWords {
+        return {.queries = tokenLabels(snapshot_->queries(choice.site)),
+                .keys = tokenLabels(snapshot_->keys(choice.site)),
+                .condition =
+                    choice.aggregate == HeadAggregate::None ? bench_.conditionOf(choice.site, choice.head) : QString()};
+    });
     connect(grid_, &ThumbnailGridView::selected, this, [this](const HeadChoice& choice) { emit chosen(choice); });
     connect(grid_, &ThumbnailGridView::activated, this, [this] { emit levelChosen(AttentionLevel::OneHead); });
     const auto pressed = [this](int query, int key) {

@@ -2,7 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/lab/widgets/arrow_step.h"
-#include "app/lab/widgets/tool_tip.h"
+#include "app/lab/widgets/head_preview.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -36,10 +36,13 @@ void ThumbnailGridView::setGrid(const std::shared_ptr<const PatternGrid>& grid, 
     const QSize smallest = minimumSizeHint();
     figure_.setGrid(grid, before);
     figure_.keyValueHeads = keyValueHeads;
-    figure_.hovered.reset();
     setAccessibleDescription(figure_.isEmpty() ? emptyText_ : describe(figure_.selected));
     if (minimumSizeHint() != smallest) updateGeometry();
     update();
+    if (isByKey_)
+        preview(figure_.selected);
+    else
+        point(pointer_);
 }
 
 void ThumbnailGridView::setReadoutRows(const std::shared_ptr<const ReadoutRows>& rows,
@@ -77,11 +80,14 @@ void ThumbnailGridView::setSelected(const HeadChoice& choice) {
     update();
 }
 
+ThumbnailGridView::~ThumbnailGridView() { delete preview_; }
+
 int ThumbnailGridView::thumbnailPixels() const {
-    return static_cast<int>(std::ceil(figureLayout().origin.width() * devicePixelRatioF()));
+    const QSizeF size = figureLayout().origin.size();
+    return static_cast<int>(std::ceil(std::max(size.width(), size.height()) * devicePixelRatioF()));
 }
 
-QSize ThumbnailGridView::minimumSizeHint() const { return figure_.smallestSize(theme_).toSize(); }
+QSize ThumbnailGridView::minimumSizeHint() const { return figure_.smallestSize(leastTheme()).toSize(); }
 
 void ThumbnailGridView::paintEvent(QPaintEvent* event) {
     figure_.hasFocus = hasFocus();
@@ -99,16 +105,58 @@ void ThumbnailGridView::mousePressEvent(QMouseEvent* event) {
 }
 
 void ThumbnailGridView::mouseMoveEvent(QMouseEvent* event) {
-    const auto choice = figure_.choiceAt(event->position(), figureLayout());
-    if (choice == figure_.hovered) return;
-    figure_.hovered = choice;
-    setCursor(choice ? Qt::PointingHandCursor : Qt::ArrowCursor);
-    update();
+    isByKey_ = false;
+    const auto before = figure_.hovered;
+    point(event->position());
+    if (figure_.hovered != before) setCursor(figure_.hovered ? Qt::PointingHandCursor : Qt::ArrowCursor);
 }
 
-void ThumbnailGridView::leaveEvent(QEvent*) {
-    figure_.hovered.reset();
-    update();
+void ThumbnailGridView::leaveEvent(QEvent*) { point({}); }
+
+void ThumbnailGridView::moveEvent(QMoveEvent*) { point({}); } // another head may lie under the pointer now
+
+void ThumbnailGridView::hideEvent(QHideEvent*) {
+    isByKey_ = false;
+    point({});
+}
+
+void ThumbnailGridView::focusInEvent(QFocusEvent* event) {
+    FigureView::focusInEvent(event);
+    isByKey_ = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason;
+    if (isByKey_) preview(figure_.selected);
+}
+
+void ThumbnailGridView::focusOutEvent(QFocusEvent* event) {
+    FigureView::focusOutEvent(event);
+    if (std::exchange(isByKey_, false)) preview({});
+}
+
+void ThumbnailGridView::point(std::optional<QPointF> pointer) {
+    pointer_ = pointer;
+    const auto choice = pointer ? figure_.choiceAt(*pointer, figureLayout()) : std::nullopt;
+    change(figure_.hovered, choice);
+    preview(choice);
+}
+
+void ThumbnailGridView::preview(const std::optional<HeadChoice>& choice) {
+    if (!choice || figure_.isEmpty() || choice->site >= figure_.grid()->sites) {
+        if (preview_) preview_->hide();
+        return;
+    }
+    if (!preview_) preview_ = new HeadPreview;
+    const HeadWords words = words_ ? words_(*choice) : HeadWords{};
+    HeatmapFigure head;
+    head.tile = figure_.tile(*choice);
+    head.before = figure_.tileBefore(*choice);
+    head.title =
+        headTitle(*choice, figure_.siteLabel(choice->site)) + words.condition + resolutionText(head.tile.get());
+    head.scale = figure_.scale;
+    head.colours = figure_.colours;
+    head.setLabels(words.queries, words.keys);
+    const QRect thumbnail =
+        figure_.thumbnailRect(figureLayout(), choice->site, figure_.columnOf(*choice)).toAlignedRect();
+    preview_->showBeside(QRect(mapTo(window(), thumbnail.topLeft()), thumbnail.size()), *window(), theme_,
+                         std::move(head));
 }
 
 void ThumbnailGridView::choose(const HeadChoice& choice) {
@@ -121,6 +169,8 @@ void ThumbnailGridView::move(int layers, int columns) {
     const int layer = std::clamp(figure_.selected.site + layers, 0, figure_.grid()->sites - 1);
     const int column = std::clamp(figure_.columnOf(figure_.selected) + columns, 0, figure_.columns() - 1);
     choose(figure_.choiceOf(layer, column));
+    isByKey_ = true;
+    preview(figure_.selected);
 }
 
 void ThumbnailGridView::keyPressEvent(QKeyEvent* event) {
@@ -139,16 +189,6 @@ QString ThumbnailGridView::describe(const HeadChoice& choice) const {
     if (groups <= 0 || groups >= heads) return head;
     return head +
            tr(", shares its keys and values with the other heads of group %1").arg(choice.head / (heads / groups));
-}
-
-bool ThumbnailGridView::event(QEvent* event) {
-    const auto textAt = [this](const QPoint& point) {
-        const auto choice = figure_.choiceAt(point, figureLayout());
-        return choice
-                   ? tr("%1. Click to open it. The strip below is the row of %2.").arg(describe(*choice), readoutToken_)
-                   : QString();
-    };
-    return showTip(this, event, textAt) || QWidget::event(event);
 }
 
 } // namespace attn

@@ -3,30 +3,42 @@
 #include "app/figures/thumbnail_grid_figure.h"
 #include "app/lab/widgets/figure_view.h"
 
+#include <QPointer>
 #include <QVariantAnimation>
+
+#include <functional>
 
 namespace attn {
 
-/// Shows every head as a thumbnail. A click opens a head, arrow keys move the frame, and Return opens the framed head.
+class HeadPreview;
+
+/// Shows every head as a thumbnail. The head under the pointer or with the keyboard focus is shown large beside its
+/// thumbnail. A click opens a head, arrow keys move the frame, and Return opens the framed head.
 /// The rows of a newly generated token light up briefly.
 class ThumbnailGridView : public FigureView<ThumbnailGridFigure> {
     Q_OBJECT
 
 public:
     explicit ThumbnailGridView(QWidget* parent = nullptr);
+    ~ThumbnailGridView() override;
 
     /// @param before as for ThumbnailGridFigure::setGrid()
     void setGrid(const std::shared_ptr<const PatternGrid>& grid, int keyValueHeads,
                  const std::shared_ptr<const PatternGrid>& before = nullptr);
     void setReadoutRows(const std::shared_ptr<const ReadoutRows>& rows,
                         const std::shared_ptr<const ReadoutRows>& before = nullptr);
-    void setReadoutToken(const QString& token) { readoutToken_ = token; } ///< as a sentence names it
     void setScale(const Scale& scale) { change(figure_.scale, scale); }
     void setColours(ColourMapId colours) { change(figure_.colours, colours); }
     /// @param kept as in ThumbnailGridFigure
     void setKept(std::vector<float> kept);
     void setSiteLabels(std::vector<QString> labels); ///< see ThumbnailGridFigure::siteLabels
     void setSelected(const HeadChoice& choice);
+    /// The words of a head and what its title adds, for the preview; asked for when one is shown.
+    struct HeadWords {
+        std::vector<QString> queries, keys;
+        QString condition;
+    };
+    void setWords(std::function<HeadWords(const HeadChoice&)> words) { words_ = std::move(words); }
     void setEmptyText(const QString& text) { change(emptyText_, text); }
 
     /// @return the width of a thumbnail in device pixels, the resolution to ask the session for
@@ -45,15 +57,25 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void moveEvent(QMoveEvent* event) override;
+    void hideEvent(QHideEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
+    /// Marks the thumbnail at a point and shows its head large; none: the pointer has left.
+    void point(std::optional<QPointF> pointer);
+    void preview(const std::optional<HeadChoice>& choice); ///< none: hides it
     void choose(const HeadChoice& choice);
     void move(int layers, int columns);
     QString describe(const HeadChoice& choice) const;
 
-    QString emptyText_, readoutToken_;
+    QString emptyText_;
+    std::function<HeadWords(const HeadChoice&)> words_;
+    std::optional<QPointF> pointer_; ///< in the view
+    bool isByKey_ = false;           ///< the keyboard moves the frame, whose head is previewed
+    QPointer<HeadPreview> preview_;  ///< a child of the window
     QVariantAnimation glow_;
 };
 
