@@ -1,4 +1,4 @@
-#include "engine/analysis/label_scores.h"
+#include "engine/inference/label_scores.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "engine/analysis/label_scores.h"
+#include "engine/inference/label_scores.h"
 #include "tests/support/catch.h"
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 using namespace attn;
 
-TEST_CASE("label scores: several labels are counted as plain loops count them", "[analysis]") {
+TEST_CASE("label scores: several labels are counted as plain loops count them", "[inference]") {
     std::mt19937 random(7);
     std::normal_distribution<float> draw;
     constexpr size_t kExamples = 50, kLabels = 4;
@@ -53,7 +53,7 @@ TEST_CASE("label scores: several labels are counted as plain loops count them", 
     CHECK(scores.micro().recall() == Approx(everyRight / double(allThere)));
 }
 
-TEST_CASE("label scores: one class of several has an accuracy, and its micro mean is the same", "[analysis]") {
+TEST_CASE("label scores: one class of several has an accuracy, and its micro mean is the same", "[inference]") {
     const std::vector<float> logits{2, 1, 0, 0, 1, 2, 5, 0, 0, 1, 3, 1};
     const std::vector<double> targets{1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0};
     const LabelScores scores = labelScores(ClassActivation::Softmax, 3, logits, targets);
@@ -67,7 +67,7 @@ TEST_CASE("label scores: one class of several has an accuracy, and its micro mea
     CHECK(scores.loss == Approx((lost(2, 1, 0) + lost(1, 0, 2) + lost(5, 0, 0) + lost(3, 1, 1)) / 4));
 }
 
-TEST_CASE("label scores: numbers have errors and correlations, with shared ranks", "[analysis]") {
+TEST_CASE("label scores: numbers have errors and correlations, with shared ranks", "[inference]") {
     const std::vector<float> said{1, 2, 2, 5, 3};
     const std::vector<double> right{1.5, 1, 4, 4, 2};
     const LabelScores scores = labelScores(ClassActivation::None, 1, said, right);
