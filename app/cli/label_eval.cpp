@@ -25,7 +25,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <memory>
 
 namespace attn::cli {
@@ -47,12 +46,6 @@ struct Measured {
     Input input(size_t index) const { return picture ? picture(index) : inputs[index]; }
     ClassActivation activation() const { return model->info().activation; }
 };
-
-LabelKind kindOf(ClassActivation activation) {
-    return activation == ClassActivation::Softmax   ? LabelKind::One
-           : activation == ClassActivation::Sigmoid ? LabelKind::Several
-                                                    : LabelKind::Number;
-}
 
 [[noreturn]] void refuseTask(const Task& task, const ModelInfo& info, const char* why) {
     throw Error(
@@ -86,12 +79,14 @@ void addTexts(Measured& measured, const std::vector<LabelledRow>& rows) {
     }
 }
 
-/// The examples of the run's task, which says one class of each.
+/// The examples of the run's task.
 void addExamples(Measured& measured, const EvalOptions& options, const Recipe& recipe) {
     const Task& task = taskNamed(recipe.task);
     const ModelInfo& info = measured.model->info();
-    if (measured.activation() == ClassActivation::None)
-        refuseTask(task, info, "they have classes, and the model says numbers");
+    if ((measured.activation() == ClassActivation::None) != (task.activation == ClassActivation::None))
+        refuseTask(task, info,
+                   task.activation == ClassActivation::None ? "they have numbers, and the model says classes"
+                                                            : "they have classes, and the model says numbers");
     const Split split = options.split == "test"    ? Split::Test
                         : options.split == "train" ? Split::Train
                                                    : Split::Validation;
@@ -99,12 +94,17 @@ void addExamples(Measured& measured, const EvalOptions& options, const Recipe& r
     const size_t width = measured.labels.size();
     if (info.inputAxis() == AxisKind::Patches) {
         constexpr uint64_t kOfEndless = 1024;
-        const std::shared_ptr<const ImageTaskInstance> instance = makeImageTask(task, recipe.settings);
+        TaskSettings settings = recipe.settings;
+        settings.data.modelLabels = measured.labels;
+        const std::shared_ptr<const ImageTaskInstance> instance = makeImageTask(task, settings);
         if (instance->labels() != measured.labels) refuseTask(task, info, "it has other classes");
         measured.examples = instance->rowCount(split).value_or(kOfEndless);
         measured.targets.resize(measured.examples * width);
-        for (size_t i = 0; i < measured.examples; ++i)
-            measured.targets[i * width + static_cast<size_t>(instance->example(split, i).label)] = 1;
+        for (size_t i = 0; i < measured.examples; ++i) {
+            const LabelledImage example = instance->example(split, i);
+            if (example.numbers.empty()) measured.targets[i * width + static_cast<size_t>(example.label)] = 1;
+            std::ranges::copy(example.numbers, measured.targets.begin() + static_cast<std::ptrdiff_t>(i * width));
+        }
         measured.picture = [instance, split, model = static_cast<VisionModel*>(measured.model.get())](size_t index) {
             return model->patchesOf(instance->example(split, index).picture);
         };
@@ -112,8 +112,8 @@ void addExamples(Measured& measured, const EvalOptions& options, const Recipe& r
     }
     if (task.readout != TextReadout::TextClass) refuseTask(task, info, "they have no labels of a whole text");
     std::string remark;
-    std::vector<LabelledRow> rows =
-        readLabelledRows(recipe.settings.data.text, measured.labels, LabelKind::Several, false, &remark);
+    std::vector<LabelledRow> rows = readLabelledRows(recipe.settings.data.text, measured.labels,
+                                                     labelKindOf(measured.activation()), false, &remark);
     if (!remark.empty()) measured.warnings.push_back(remark);
     std::erase_if(rows, [&](const LabelledRow& row) { return isForValidation(row.text) == (split == Split::Train); });
     for (const LabelledRow& row : rows)
@@ -127,15 +127,8 @@ void addRows(Measured& measured, const std::string& data) {
     const bool ofPictures = measured.model->info().inputAxis() == AxisKind::Patches;
     std::string remark;
     std::vector<LabelledRow> rows =
-        readLabelledRows(data, measured.labels, kindOf(measured.activation()), ofPictures, &remark);
+        readLabelledRows(data, measured.labels, labelKindOf(measured.activation()), ofPictures, &remark);
     if (!remark.empty()) measured.warnings.push_back(remark);
-    for (size_t i = 0; i < rows.size(); ++i)
-        for (const double target : rows[i].targets)
-            if (std::abs(target) > static_cast<double>(std::numeric_limits<float>::max()))
-                throw Error({.what = fmt::format("row {} has the number {:g}, and a model's numbers reach {:g} at most",
-                                                 i + 1, target, std::numeric_limits<float>::max()),
-                             .where = data,
-                             .hint = "measure in a larger unit"});
     for (const LabelledRow& row : rows)
         measured.targets.insert(measured.targets.end(), row.targets.begin(), row.targets.end());
     measured.examples = rows.size();
@@ -198,18 +191,6 @@ LabelScores scoresOf(const Measured& measured, size_t examples) {
     const auto labels = static_cast<int64_t>(measured.labels.size());
     return labelScores(measured.activation(), labels, logits,
                        std::span(measured.targets).first(examples * measured.labels.size()));
-}
-
-/// Over the labels that have the value. @return NaN if none has
-double meanOf(const std::vector<NumberScore>& numbers, double NumberScore::*value) {
-    double sum = 0;
-    int count = 0;
-    for (const NumberScore& each : numbers)
-        if (!std::isnan(each.*value)) {
-            sum += each.*value;
-            ++count;
-        }
-    return sum / count;
 }
 
 /// A correlation; there is none where one side does not vary.

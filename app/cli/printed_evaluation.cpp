@@ -55,7 +55,7 @@ void printEvaluation(const Trainer& trainer, const Evaluation& evaluation, std::
                    evaluation.examples, trainer.task().successLevel * 100);
     for (const auto& [name, value] : evaluation.shares) {
         const auto loss = std::ranges::find(trainer.losses(), name, &NamedLoss::metric);
-        if (loss == trainer.losses().end() || loss->hasChoices())
+        if (loss == trainer.losses().end() || loss->measuresShare())
             fmt::print("  {} {:.2f} %", metricTitle(name), value * 100);
         else
             fmt::print("  {} {:.4f}", metricTitle(name), value);

@@ -154,6 +154,10 @@ void exportBatches(const Trainer& trainer, const std::string& path) {
     for (const auto& [name, values] : all.integers)
         tensors.push_back(
             {.name = name, .shape = {recipe.schedule.steps, recipe.batch, all.width(name)}, .integers = values});
+    if (const std::vector<float>& numbers = all.numbersOf(Batch::kTargets); !numbers.empty())
+        tensors.push_back({.name = Batch::kTargets,
+                           .shape = {recipe.schedule.steps, recipe.batch, trainer.losses().front().width},
+                           .values = numbers});
     if (const ImageObjective* images = imagesOf(trainer)) {
         const int64_t count = images->config().patches.grid().area();
         const std::vector<float>& patches = all.numbersOf(Batch::kPatches);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace attn {
 
@@ -23,7 +24,8 @@ struct DataSettings {
     std::string modelTokenizer{};        ///< for kModelTokens: the tokenizer.json of the model
     std::filesystem::path pictures{};    ///< folder
     std::optional<ImagePreprocessing> modelPictures{}; ///< how the model from which training starts prepares pictures
-    StopPoint stopPoint{};                             ///< of the work on the text
+    std::vector<std::string> modelLabels{}; ///< of that model, if it answers in the way that the task teaches
+    StopPoint stopPoint{};                  ///< of the work on the text
     bool operator==(const DataSettings&) const = default;
 };
 

@@ -158,20 +158,25 @@ std::vector<fs::path> sortedEntries(const fs::path& folder, bool folders) {
     return found;
 }
 
+/// @param folder of the pictures, for messages
+void addPixels(ImageData& data, const fs::path& file, const std::optional<ImagePreprocessing>& preparation,
+               const fs::path& folder) {
+    Image picture = decodeImage(file);
+    if (preparation) picture = fitted(picture, *preparation);
+    if (!preparation || picture.size() != data.size) picture = resampled(picture, data.size, ResampleFilter::Bilinear);
+    data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
+    if (data.pixels.size() > kMostBytes)
+        refuseFile(folder, "contains more than 1 GiB of pictures at this size",
+                   "choose a smaller size or fewer pictures");
+}
+
 /// @param isTest every picture is for testing; otherwise the hash of its name decides
 /// @param hasTest there is a folder for testing, so no other picture is
 void addPictures(ImageData& data, const fs::path& folder, const std::optional<ImagePreprocessing>& preparation,
                  int32_t label, bool isTest, bool hasTest) {
     const std::string& name = data.names[static_cast<size_t>(label)];
     for (const fs::path& file : sortedEntries(folder, false)) {
-        Image picture = decodeImage(file);
-        if (preparation) picture = fitted(picture, *preparation);
-        if (!preparation || picture.size() != data.size)
-            picture = resampled(picture, data.size, ResampleFilter::Bilinear);
-        data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
-        if (data.pixels.size() > kMostBytes)
-            refuseFile(folder, "contains more than 1 GiB of pictures at this size",
-                       "choose a smaller size or fewer pictures");
+        addPixels(data, file, preparation, folder);
         const auto index = static_cast<uint32_t>(data.classes.size());
         data.classes.push_back(label);
         Split split = isTest ? Split::Test : attn::splitOf(hashOf(name + "/" + file.filename().string()));
@@ -243,6 +248,21 @@ ImageData readImageData(const fs::path& folder, const ImageSize& size,
     if (!idxFile(folder, "train-images", "idx3").empty()) return readIdxFolder(folder);
     if (const fs::path cifar = cifarFolder(folder); !cifar.empty()) return readCifar(cifar);
     return readClassFolders(folder, size, preparation);
+}
+
+ImageData readLabelledPictures(const fs::path& path, const std::vector<std::string>& known, LabelKind kind,
+                               const ImageSize& size, const std::optional<ImagePreprocessing>& preparation) {
+    LabelledTable table = readLabelledTable(path, known, kind, true);
+    ImageData data{.size = size, .names = std::move(table.labels)};
+    for (const LabelledRow& row : table.rows) {
+        addPixels(data, row.picture, preparation, path);
+        splitOf(data, attn::splitOf(hashOf(row.picture.filename().string())))
+            .push_back(static_cast<uint32_t>(data.classes.size()));
+        data.classes.push_back(-1);
+        for (const double target : row.targets) data.targets.push_back(static_cast<float>(target));
+    }
+    requireSplits(data, path);
+    return data;
 }
 
 ImageData readPictures(const fs::path& folder, const ImageSize& size) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/data/labelled_rows.h"
 #include "engine/data/split.h"
 #include "engine/io/image_preprocessing.h"
 
@@ -17,7 +18,8 @@ struct ImageData {
     ImageSize size{};
     int64_t channels = 3;                          ///< 3: red, green, blue; 1: grey
     std::vector<uint8_t> pixels{};                 ///< [count, height, width, channels]
-    std::vector<int32_t> classes{};                ///< [count]
+    std::vector<int32_t> classes{};                ///< [count]; -1 if the targets say it
+    std::vector<float> targets{};                  ///< [count, names]: 1 or 0, or numbers; empty: one class for each
     std::vector<std::string> names{};              ///< names of the classes
     std::array<std::vector<uint32_t>, 3> splits{}; ///< indices of pictures, by Split
 
@@ -34,6 +36,12 @@ struct ImageData {
 /// @throws Error naming the file or folder, the problem and the remedy
 ImageData readImageData(const std::filesystem::path& folder, const ImageSize& size,
                         const std::optional<ImagePreprocessing>& preparation = {});
+
+/// Reads the pictures of a table, each with several labels or with numbers: see readLabelledTable(). A tenth is the
+/// validation split and a tenth the test split, by the hash of the file's name.
+/// @param size, preparation as readImageData()
+ImageData readLabelledPictures(const std::filesystem::path& path, const std::vector<std::string>& known, LabelKind kind,
+                               const ImageSize& size, const std::optional<ImagePreprocessing>& preparation);
 
 /// Reads pictures for tasks without classes. A folder that directly contains pictures has one class, "picture".
 ImageData readPictures(const std::filesystem::path& folder, const ImageSize& size);

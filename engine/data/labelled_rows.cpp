@@ -1,5 +1,6 @@
 #include "engine/data/labelled_rows.h"
 
+#include "engine/core/error.h"
 #include "engine/core/nearest_names.h"
 #include "engine/core/quoting.h"
 #include "engine/data/text_parts.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -33,6 +35,7 @@ const Names kSeconds{"second", "sentence2", "text_b", "text_pair", "question2", 
 const Names kPictures{"file_name", "filename", "file", "path", "image", "picture"};
 const Names kLabels{"labels",    "label",  "classes", "class", "categories", "category",
                     "sentiment", "target", "tags",    "tag",   "score",      "similarity"};
+const Names kNumbersOfRows{"id", "idx", "index"};
 
 std::string_view trimmed(std::string_view text) {
     const size_t begin = text.find_first_not_of(" \t\r\n");
@@ -110,20 +113,41 @@ public:
 
     /// @param remark receives Columns::remark()
     std::vector<LabelledRow> read(std::string& remark) {
-        const std::string text = withPlainLines(readPersonsFile(path_));
-        requireUtf8(text, path_);
-        const std::string ending = lowerCase(path_.extension().string());
-        const std::vector<Record> records = ending == ".json" || ending == ".jsonl" || ending == ".ndjson"
-                                                ? jsonRecords(text)
-                                                : tableRecords(text, ending == ".csv");
         std::vector<LabelledRow> rows;
-        for (const Record& record : records) {
+        for (const Record& record : records()) {
             rows.push_back(rowOf(record));
             columns_.end(record);
         }
         remark = columns_.remark(path_);
-        if (rows.empty()) refuseFile(path_, "the file has no examples", "choose a file with some examples");
         return rows;
+    }
+
+    /// The names of the labels that the table has, for a reader that knows none.
+    Names names() const {
+        const std::vector<Record> all = records();
+        std::set<std::string> names;
+        if (const auto* const column = all.front().find(kLabels); column && kind_ == LabelKind::Number) {
+            const size_t count = partsOf(column->second, all.front().line).size();
+            if (count == 1) return {column->first};
+            for (size_t i = 0; i < count; ++i) names.insert(fmt::format("{} {}", column->first, i));
+        } else if (column) {
+            for (const Record& record : all)
+                if (const auto* const value = record.find(kLabels))
+                    for (const json& part : partsOf(value->second, record.line)) {
+                        if (part.is_boolean() || part.is_number_float())
+                            refuse(record.line, fmt::format("has the flag {}, and no label has a name", part.dump()),
+                                   "write the names of the labels, or a column for each label");
+                        names.insert(nameOf(part));
+                    }
+        } else {
+            for (const auto& [name, value] : all.front().values)
+                if (isTarget(name, all)) names.insert(name);
+        }
+        constexpr size_t kMost = 1000;
+        if (names.empty() || names.size() > kMost)
+            refuseFile(path_, fmt::format("the table has {} different labels", names.size()),
+                       fmt::format("name a column labels, or have a column for each of 1 to {} labels", kMost));
+        return {names.begin(), names.end()};
     }
 
     /// The targets of a label's name.
@@ -138,6 +162,29 @@ private:
 
     [[noreturn]] void refuseRepeated(size_t line, const std::string& name) const {
         refuse(line, fmt::format("gives {} twice", inQuotes(name)), "remove one of the two");
+    }
+
+    /// @return at least one
+    std::vector<Record> records() const {
+        const std::string text = withPlainLines(readPersonsFile(path_));
+        requireUtf8(text, path_);
+        const std::string ending = lowerCase(path_.extension().string());
+        std::vector<Record> records = ending == ".json" || ending == ".jsonl" || ending == ".ndjson"
+                                          ? jsonRecords(text)
+                                          : tableRecords(text, ending == ".csv");
+        if (records.empty()) refuseFile(path_, "the file has no examples", "choose a file with some examples");
+        return records;
+    }
+
+    /// Whether a column says in every row whether a label is there, or a number.
+    bool isTarget(const std::string& name, const std::vector<Record>& all) const {
+        for (const Names* other : {&kTexts, &kSeconds, &kPictures, &kNumbersOfRows})
+            if (std::ranges::find(*other, lowerCase(name)) != other->end()) return false;
+        return std::ranges::all_of(all, [&](const Record& record) {
+            const auto found = record.values.find(name);
+            return found != record.values.end() &&
+                   (kind_ == LabelKind::Number ? numberOf(found->second) : presence(found->second));
+        });
     }
 
     /// The name of a column as find() looks for it. Names of labels stay as they are.
@@ -282,6 +329,12 @@ private:
             }
         }
         row.targets = targetsOf(record);
+        constexpr auto kMost = static_cast<double>(std::numeric_limits<float>::max());
+        for (const double target : row.targets)
+            if (std::abs(target) > kMost)
+                refuse(record.line,
+                       fmt::format("has the number {:g}, and a model's numbers reach {:g} at most", target, kMost),
+                       "measure in a larger unit");
         if (kind_ == LabelKind::One && std::ranges::count(row.targets, 1.0) != 1)
             refuse(
                 record.line,
@@ -433,14 +486,10 @@ std::vector<fs::path> entries(const fs::path& folder, bool folders) {
     return found;
 }
 
-} // namespace
-
-std::vector<LabelledRow> readLabelledRows(const fs::path& path, const Names& labels, LabelKind kind, bool ofPictures,
-                                          std::string* remark) {
+/// The table at a path, which of pictures may be that of a folder. Empty: the folder has none.
+fs::path tableAt(const fs::path& path, bool ofPictures) {
     std::error_code error;
-    std::string ignored;
-    std::string& says = remark != nullptr ? *remark : ignored;
-    if (!ofPictures || !fs::is_directory(path, error)) return Reader(path, labels, kind, ofPictures).read(says);
+    if (!ofPictures || !fs::is_directory(path, error)) return path;
     std::vector<fs::path> tables;
     for (const char* name : {"metadata.csv", "metadata.jsonl", "metadata.tsv"})
         if (fs::exists(path / name, error)) tables.push_back(path / name);
@@ -449,7 +498,16 @@ std::vector<LabelledRow> readLabelledRows(const fs::path& path, const Names& lab
                    joined(tables, [](const fs::path& table) { return inQuotes(table.filename().string()); }) +
                        " may each be the table of its pictures",
                    "keep one of them, or give its name");
-    if (!tables.empty()) return Reader(tables.front(), labels, kind, true).read(says);
+    return tables.empty() ? fs::path() : tables.front();
+}
+
+} // namespace
+
+std::vector<LabelledRow> readLabelledRows(const fs::path& path, const Names& labels, LabelKind kind, bool ofPictures,
+                                          std::string* remark) {
+    std::string ignored;
+    if (const fs::path table = tableAt(path, ofPictures); !table.empty())
+        return Reader(table, labels, kind, ofPictures).read(remark != nullptr ? *remark : ignored);
     std::vector<LabelledRow> rows;
     if (kind != LabelKind::Number)
         for (const fs::path& folder : entries(path, true)) {
@@ -461,6 +519,23 @@ std::vector<LabelledRow> readLabelledRows(const fs::path& path, const Names& lab
         refuseFile(path, "holds neither metadata.csv nor a folder of pictures for each label",
                    "write metadata.csv with the columns file_name and labels");
     return rows;
+}
+
+LabelledTable readLabelledTable(const fs::path& path, const Names& known, LabelKind kind, bool ofPictures) {
+    LabelledTable table{.labels = known};
+    const auto read = [&] { table.rows = readLabelledRows(path, table.labels, kind, ofPictures, &table.remark); };
+    if (!known.empty()) try {
+            read();
+            return table;
+        } catch (const Error&) { // the table has labels of its own, or the next reading says what is wrong
+        }
+    table.labels.clear();
+    if (const fs::path file = tableAt(path, ofPictures); !file.empty())
+        table.labels = Reader(file, table.labels, kind, ofPictures).names();
+    else
+        for (const fs::path& folder : entries(path, true)) table.labels.push_back(folder.filename().string());
+    read();
+    return table;
 }
 
 } // namespace attn

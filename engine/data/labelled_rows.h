@@ -34,8 +34,21 @@ enum class LabelKind : unsigned char {
 /// Where several columns may be the same, such as "label" and "target", the first of a list of names counts.
 /// @param labels of the model, in its order
 /// @param remark receives which columns nothing reads, and which are read as what; empty: all are read
-/// @throws Error naming the file, the line and the remedy
+/// @throws Error naming the file, the line and the remedy, also of a number that a float cannot hold
 std::vector<LabelledRow> readLabelledRows(const std::filesystem::path& path, const std::vector<std::string>& labels,
                                           LabelKind kind, bool ofPictures, std::string* remark = nullptr);
+
+/// A table whose labels are its own.
+struct LabelledTable {
+    std::vector<std::string> labels{};
+    std::vector<LabelledRow> rows{};
+    std::string remark{}; ///< as readLabelledRows()
+};
+/// Reads a table as readLabelledRows() does. Its labels are the known ones, if they name all that the table has; else,
+/// in the order of their names, those in its column of labels, or the columns beside the texts or pictures that have 1
+/// or 0, or numbers, in every row.
+/// @param known labels of a model; empty: none are known
+LabelledTable readLabelledTable(const std::filesystem::path& path, const std::vector<std::string>& known,
+                                LabelKind kind, bool ofPictures);
 
 } // namespace attn

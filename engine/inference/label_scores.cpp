@@ -98,6 +98,17 @@ LabelScores::Means LabelScores::macro() const {
     return means;
 }
 
+double meanOf(std::span<const NumberScore> numbers, double NumberScore::*value) {
+    double sum = 0;
+    int count = 0;
+    for (const NumberScore& each : numbers)
+        if (!std::isnan(each.*value)) {
+            sum += each.*value;
+            ++count;
+        }
+    return sum / count;
+}
+
 LabelScores labelScores(ClassActivation activation, int64_t labels, std::span<const float> logits,
                         std::span<const double> targets) {
     const auto width = static_cast<size_t>(labels), examples = logits.size() / width;

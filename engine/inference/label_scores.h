@@ -42,6 +42,9 @@ struct LabelScores {
     Means macro() const;
 };
 
+/// The mean of a value over the numbers that have it. @return NaN if none has
+double meanOf(std::span<const NumberScore> numbers, double NumberScore::*value);
+
 /// Measures answers. @param logits [examples, labels]  @param targets the same size: 1 or 0, or numbers
 /// @pre labels > 0
 LabelScores labelScores(ClassActivation activation, int64_t labels, std::span<const float> logits,

@@ -40,10 +40,28 @@ std::vector<float> saidOf(std::span<const float> logits, ClassActivation activat
     return result;
 }
 
+std::string answerText(ClassActivation activation, std::span<const std::string> labels, std::span<const float> said) {
+    if (activation == ClassActivation::Softmax)
+        return labels[static_cast<size_t>(std::ranges::max_element(said) - said.begin())];
+    std::string text;
+    for (size_t i = 0; i < said.size(); ++i) {
+        if (activation == ClassActivation::Sigmoid && said[i] < 0.5f) continue;
+        text += text.empty() ? "" : ", ";
+        text += activation == ClassActivation::None ? fmt::format("{:.4g}", said[i]) : labels[i];
+    }
+    return text.empty() ? "none" : text;
+}
+
 std::string_view nameOf(ClassActivation activation) {
     return activation == ClassActivation::Softmax   ? "softmax"
            : activation == ClassActivation::Sigmoid ? "sigmoid"
                                                     : "none";
+}
+
+std::string_view problemType(ClassActivation activation) {
+    return activation == ClassActivation::Softmax   ? "single_label_classification"
+           : activation == ClassActivation::Sigmoid ? "multi_label_classification"
+                                                    : "regression";
 }
 
 std::string_view meaningOf(ClassActivation activation) {

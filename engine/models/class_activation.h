@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,8 +29,14 @@ std::vector<float> saidOf(std::span<const float> logits, ClassActivation activat
 /// The softmax of logits. @return the same size, sums to 1
 std::vector<float> probabilitiesOf(std::span<const float> logits);
 
+/// What answers say, in words: the most probable label; the labels from a probability of 1/2 on; the numbers.
+/// @param said as saidOf(), or the right answers  @param labels names of the answers
+std::string answerText(ClassActivation activation, std::span<const std::string> labels, std::span<const float> said);
+
 /// "softmax", "sigmoid" or "none".
 std::string_view nameOf(ClassActivation activation);
+/// The value of problem_type in config.json: "multi_label_classification".
+std::string_view problemType(ClassActivation activation);
 /// The meaning of the answers, in a sentence for the person.
 std::string_view meaningOf(ClassActivation activation);
 

@@ -273,10 +273,7 @@ nlohmann::json describeIn(const ModelFamily& family, const ModelSpec& config) {
         return json;
     }
     if (readout.labels == fixedLabels(readout.kind)) return json;
-    if (readout.activation != classActivation(ConfigReader(json, "config.json"), std::ssize(readout.labels)))
-        json["problem_type"] = readout.activation == ClassActivation::Softmax   ? "single_label_classification"
-                               : readout.activation == ClassActivation::Sigmoid ? "multi_label_classification"
-                                                                                : "regression";
+    if (readout.activation != ClassActivation::Softmax) json["problem_type"] = problemType(readout.activation);
     json["id2label"] = json["label2id"] = nlohmann::json::object();
     for (size_t id = 0; id < readout.labels.size(); ++id) {
         json["id2label"][std::to_string(id)] = readout.labels[id];

@@ -384,16 +384,21 @@ private:
         const TaskInstance& task = sequencesOf(run_->trainer())->instance();
         const bool isWritten = taskNamed(run_->trainer().recipe().task).readout == TextReadout::NextToken;
         for (const TaskAnswer& answer : answersOf(run_->trainer(), Split::Validation, 0, kSamples)) {
-            const auto& [prompt, expected, source, parents] = answer.example;
+            const auto& [prompt, expected, source, parents, numbers] = answer.example;
             const auto room = static_cast<size_t>(task.contextLength()) - (source.empty() ? prompt.size() : 1);
             const auto shown = std::span(answer.given).first(isWritten ? std::min(answer.given.size(), room) : 0);
             const std::vector<int32_t>& tokens = source.empty() ? prompt : source;
+            const auto textsOf = [&](std::span<const int32_t> ids, std::span<const float> said) {
+                return answer.example.numbers.empty()
+                           ? task.answerTexts(answer.example, ids)
+                           : std::vector{answerText(run_->trainer().task().activation, task.labels(), said)};
+            };
             samples->push_back({.question = {.text = task.tokenizer().decode(tokens, true),
                                              .tokens = tokens,
                                              .target = {shown.begin(), shown.end()},
                                              .parents = parents},
-                                .expected = task.answerTexts(answer.example, expected),
-                                .given = task.answerTexts(answer.example, answer.given)});
+                                .expected = textsOf(expected, numbers),
+                                .given = textsOf(answer.given, answer.said)});
         }
         return samples;
     }

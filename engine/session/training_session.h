@@ -31,7 +31,8 @@ struct SampleAnswer {
 struct ImagePredictions {
     std::vector<std::string> labels; ///< names of the classes
     std::vector<ImagePrediction> examples;
-    std::vector<int64_t> confusion; ///< [right class, predicted class], over more examples than `examples`
+    /// [right class, predicted class], over more examples than `examples`; empty: the task has no classes.
+    std::vector<int64_t> confusion;
 };
 
 /// The answers of the model at a step.

@@ -49,10 +49,15 @@ void addAtOnce(std::vector<TaskAnswer>& all, Trainer& trainer, Split split, uint
     const Batch batch = objective.questions(split, first, trainer.evaluationRows());
     const Said said = trainer.say(batch);
     const Segments& segments = objective.segments();
-    for (int row = 0; row < rows; ++row)
-        all.push_back({.example = objective.instance().example(split, first + static_cast<uint64_t>(row)),
-                       .given = segments.count > 0 ? chosenSegments(said, batch, segments, row)
-                                                   : chosenTargets(said, batch, trainer.losses().front().perRow, row)});
+    for (int row = 0; row < rows; ++row) {
+        TaskAnswer answer{.example = objective.instance().example(split, first + static_cast<uint64_t>(row)),
+                          .given = segments.count > 0
+                                       ? chosenSegments(said, batch, segments, row)
+                                       : chosenTargets(said, batch, trainer.losses().front().perRow, row)};
+        if (const auto width = std::ssize(answer.example.numbers); width > 0)
+            answer.said = saidOf(said.numbers(Batch::kTargets, row, width), trainer.task().activation);
+        all.push_back(std::move(answer));
+    }
 }
 
 /// An answer that is written token by token.
@@ -157,15 +162,22 @@ std::vector<ImagePrediction> predictionsOf(Trainer& trainer, Split split, uint64
     std::vector<ImagePrediction> result;
     for (int done = 0; done < count; done += most) {
         const uint64_t begin = first + static_cast<uint64_t>(done);
-        const auto rows =
-            trainer.say(trainer.objective().questions(split, begin, most)).view(ImageObjective::kProbabilities);
+        const auto rows = trainer.say(trainer.objective().questions(split, begin, most)).view(ImageObjective::kSaid);
         const size_t stride = rows.size() / static_cast<size_t>(most); // padded
         for (size_t row = 0; row < static_cast<size_t>(std::min(count - done, most)); ++row) {
             const uint64_t index = begin + row;
             if (index >= task.rowCount(split).value_or(index + 1)) return result;
-            result.push_back({.example = task.example(split, index),
-                              .probabilities = {rows.begin() + static_cast<std::ptrdiff_t>(row * stride),
-                                                rows.begin() + static_cast<std::ptrdiff_t>(row * stride + classes)}});
+            const auto own = rows.begin() + static_cast<std::ptrdiff_t>(row * stride);
+            ImagePrediction prediction{.example = task.example(split, index),
+                                       .said = {own, own + static_cast<std::ptrdiff_t>(classes)},
+                                       .right = {},
+                                       .given = {},
+                                       .probability = {}};
+            prediction.right = imagesOf(trainer)->rightAnswer(prediction.example);
+            prediction.given = answerText(trainer.task().activation, task.labels(), prediction.said);
+            if (trainer.task().activation == ClassActivation::Softmax)
+                prediction.probability = static_cast<double>(std::ranges::max(prediction.said));
+            result.push_back(std::move(prediction));
         }
     }
     return result;

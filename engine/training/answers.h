@@ -20,6 +20,7 @@ const ImageObjective* imagesOf(const Trainer& trainer);
 struct TaskAnswer {
     Example example;
     std::vector<int32_t> given; ///< the model's answer, by greedy generation
+    std::vector<float> said{};  ///< in place of it, where the example has numbers: see saidOf()
 };
 enum class AnswerUntil : uint8_t {
     RightLength, ///< as many tokens as the right answer has

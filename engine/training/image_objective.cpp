@@ -7,12 +7,12 @@
 #include "engine/models/trainable_family.h"
 #include "engine/models/vision_family.h"
 #include "engine/models/vision_grid.h"
-#include "engine/training/one_class.h"
 #include "engine/training/tasks/catalogue.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -70,15 +70,18 @@ ModelSpec visionOf(const Architecture& a, const ImageTaskInstance& task) {
 ImageObjective::ImageObjective(const Recipe& recipe, std::optional<StartingModel> start)
     : instance_(makeImageTask(taskNamed(recipe.task), settingsFor(recipe, start))), start_(std::move(start)),
       preprocessing_(instance_->preprocessing()) {
-    if (start_)
-        fitTo(*start_, recipe.architecture);
-    else
+    const ClassActivation activation = taskNamed(recipe.task).activation;
+    if (start_) {
+        fitTo(*start_, recipe.architecture, activation);
+    } else {
         config_ = visionOf(recipe.architecture, *instance_);
+        config_.readouts.front().activation = activation;
+    }
     structure_ = structureOf(config_);
 }
 
 /// Takes the model's description, with the classes of the task.
-void ImageObjective::fitTo(const StartingModel& start, const Architecture& architecture) {
+void ImageObjective::fitTo(const StartingModel& start, const Architecture& architecture, ClassActivation activation) {
     const auto refuse = [&](std::string what, std::string hint) {
         throw Error({.what = std::move(what), .where = "recipe: from", .hint = std::move(hint)});
     };
@@ -94,20 +97,21 @@ void ImageObjective::fitTo(const StartingModel& start, const Architecture& archi
                            sentence(size, instance_->channels())),
                "choose a model for such pictures, or another size in the settings of the task");
     }
-    requireOneClass(config_.classReadout().activation, config_.name, "picture", "recipe: from");
     const std::shared_ptr<const Graph> before = buildModel(config_).graph;
     const bool isRecomposed = recompose(config_, architecture);
     parameters_ = {*before, *buildModel(config_).graph, isRecomposed, config_.layers.front().headWidth};
     preprocessing_ = start.source->preprocessing();
-    const std::vector<std::string> known = config_.classReadout().labels, &now = instance_->labels();
-    if (known == now) return;
     ReadoutSpec& readout = config_.readouts.front();
+    const std::vector<std::string> known = readout.labels, &now = instance_->labels();
+    const bool isSame = readout.activation == activation;
+    if (known == now && isSame) return;
     readout.labels = now;
+    readout.activation = activation;
     classes_.rowsBefore = readout.classes;
     for (const std::string& label : now) {
         const auto found = std::ranges::find(known, label);
-        classes_.before.push_back(found == known.end() ? std::nullopt
-                                                       : std::optional(static_cast<int>(found - known.begin())));
+        classes_.before.push_back(
+            found == known.end() || !isSame ? std::nullopt : std::optional(static_cast<int>(found - known.begin())));
     }
     readout.classes = std::ssize(now);
     parameters_.renewRows(classes_.before, [](const std::string& name) { return name.starts_with("head."); });
@@ -129,13 +133,22 @@ Objective::Forward ImageObjective::forward(int rows, double dropout, int64_t win
     const ModelSpec config = narrowed(config_, windowDivisor);
     ModelGraph encoder = buildModel(config, {.images = rows, .dropout = dropout, .needsGradients = true});
     return {.graph = encoder.graph,
-            .losses = {{.name = Batch::kTargets, .prediction = encoder.logits}},
+            .losses = {lossOfAnswers(encoder.logits, config.classReadout().activation, rows)},
             .blocks = std::move(encoder.blocks),
             .partTensors = std::move(encoder.partTensors)};
 }
 
 std::map<std::string, Tensor> ImageObjective::views(const Forward& forward) const {
-    return {{kProbabilities, softmax(forward.losses.front().prediction)}};
+    const Tensor logits = forward.losses.front().prediction;
+    switch (config_.classReadout().activation) {
+    case ClassActivation::Softmax:
+        return {{kSaid, softmax(logits)}};
+    case ClassActivation::Sigmoid:
+        return {{kSaid, unary(logits, Unary::Sigmoid)}};
+    case ClassActivation::None:
+        break;
+    }
+    return {{kSaid, logits}};
 }
 
 bool ImageObjective::hasWindows() const { return narrowed(config_, 2) != config_; }
@@ -145,7 +158,14 @@ void ImageObjective::add(Batch& batch, const LabelledImage& example) const {
                                                   config_.patches.image, config_.patches.patch);
     std::vector<float>& all = batch.numbers[Batch::kPatches];
     all.insert(all.end(), patches.begin(), patches.end());
-    batch[Batch::kTargets].push_back(example.label);
+    addTargets(batch, example.label, example.numbers);
+}
+
+/// @param numbers in place of the label, of a task that asks for them
+void ImageObjective::addTargets(Batch& batch, int32_t label, std::span<const float> numbers) const {
+    if (config_.classReadout().activation == ClassActivation::Softmax) return batch[Batch::kTargets].push_back(label);
+    std::vector<float>& all = batch.numbers[Batch::kTargets];
+    all.insert(all.end(), numbers.begin(), numbers.end());
 }
 
 Batch ImageObjective::batch(Split split, uint64_t index, int rows) const {
@@ -164,7 +184,8 @@ Batch ImageObjective::questions(Split split, uint64_t first, int rows) const {
     for (int row = 0; row < rows; ++row) {
         const uint64_t index = first + static_cast<uint64_t>(row);
         if (count && index >= *count) { // rows beyond the end have no target
-            batch[Batch::kTargets].push_back(Batch::kIgnored);
+            const std::vector<float> none(instance_->labels().size(), std::numeric_limits<float>::quiet_NaN());
+            addTargets(batch, Batch::kIgnored, none);
             std::vector<float>& all = batch.numbers[Batch::kPatches];
             all.resize(all.size() + static_cast<size_t>(config_.patches.image.area() * config_.patches.channels));
         } else {
@@ -176,6 +197,7 @@ Batch ImageObjective::questions(Split split, uint64_t first, int rows) const {
 
 void ImageObjective::addTo(Evaluation& evaluation, Split, const Batch& batch, const Said& said, int64_t row, uint64_t,
                            bool) const {
+    if (batch[Batch::kTargets].empty()) return; // several labels, or numbers
     const size_t classes = instance_->labels().size();
     evaluation.confusion.resize(classes * classes);
     const int32_t right = batch[Batch::kTargets][static_cast<size_t>(row)];
@@ -192,12 +214,18 @@ void ImageObjective::fill(GpuExecutor& executor, const Batch& batch) const {
         writePadding(executor.inputIntegers(vision_names::kPadding), batch.rows, config_.patches.tokens());
 }
 
+std::string ImageObjective::rightAnswer(const LabelledImage& example) const {
+    const ReadoutSpec& readout = config_.classReadout();
+    if (readout.activation == ClassActivation::Softmax) return readout.labels[static_cast<size_t>(example.label)];
+    return answerText(readout.activation, readout.labels, example.numbers);
+}
+
 void ImageObjective::writeModel(const std::filesystem::path& folder, const ReadParameter& read) const {
     FolderText text{.preprocessing = preprocessing_};
     for (uint64_t i = 0; i < std::min(kExamplePictures, instance_->rowCount(Split::Test).value_or(kExamplePictures));
          ++i) {
         LabelledImage example = instance_->example(Split::Test, i);
-        std::string name = fmt::format("{} {}", i + 1, instance_->labels()[static_cast<size_t>(example.label)]);
+        std::string name = fmt::format("{} {}", i + 1, rightAnswer(example));
         std::ranges::replace(name, '/', '-');
         text.examples.emplace_back(std::move(name), std::move(example.picture));
     }
@@ -209,7 +237,7 @@ std::optional<WeightRecipe> ImageObjective::placeOf(const std::string& parameter
 }
 
 ReadStored ImageObjective::openModel(const std::filesystem::path& folder) const {
-    return openWritten(folder, "picture");
+    return openWritten(folder, config_.classReadout().activation);
 }
 
 std::shared_ptr<const WeightSet::Model> ImageObjective::describe() const {

@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// A vision transformer that classifies pictures.
+/// A vision transformer that says a class of a picture, several labels, or numbers.
 class ImageObjective : public Objective {
 public:
     /// @param start the model to train further, if there is one
@@ -25,7 +25,8 @@ public:
     Batch batch(Split split, uint64_t index, int rows) const override;
     Batch questions(Split split, uint64_t first, int rows) const override;
     std::optional<uint64_t> rowCount(Split split) const override { return instance_->rowCount(split); }
-    static constexpr const char* kProbabilities = "probabilities"; ///< the view of the classes' probabilities
+    static constexpr const char* kSaid = "said";                 ///< the view of what the model says: see saidOf()
+    std::string rightAnswer(const LabelledImage& example) const; ///< in words
     std::map<std::string, Tensor> views(const Forward& forward) const override;
     void addTo(Evaluation& evaluation, Split split, const Batch& batch, const Said& said, int64_t row, uint64_t index,
                bool isRight) const override;
@@ -40,8 +41,9 @@ public:
     std::shared_ptr<const WeightSet::Model> describe() const override;
 
 private:
-    void fitTo(const StartingModel& start, const Architecture& architecture);
+    void fitTo(const StartingModel& start, const Architecture& architecture, ClassActivation activation);
     void add(Batch& batch, const LabelledImage& example) const;
+    void addTargets(Batch& batch, int32_t label, std::span<const float> numbers) const;
 
     std::unique_ptr<ImageTaskInstance> instance_;
     std::optional<StartingModel> start_;

@@ -56,7 +56,10 @@ std::map<std::string, double> MetricPoint::under(std::string_view beginning) con
 }
 
 std::string metricTitle(std::string_view name) {
-    return name == metric_names::kHiddenTokens ? "accuracy of hidden tokens" : std::string(name);
+    return name == metric_names::kHiddenTokens    ? "accuracy of hidden tokens"
+           : name == metric_names::kLabelsF1      ? "mean F1 of the labels"
+           : name == metric_names::kAbsoluteError ? "mean absolute error"
+                                                  : std::string(name);
 }
 
 std::string metricLine(const MetricPoint& point) {

@@ -19,6 +19,8 @@ inline constexpr const char* kLearningRate = "learning_rate";
 inline constexpr const char* kValidationLoss = "validation_loss"; ///< measured after the step, as the next
 inline constexpr const char* kMetric = "metric";                  ///< by Task::metric
 inline constexpr const char* kHiddenTokens = "hidden_tokens";     ///< share of the hidden tokens that were found
+inline constexpr const char* kLabelsF1 = "labels_f1";             ///< mean over several labels
+inline constexpr const char* kAbsoluteError = "absolute_error";   ///< mean over the numbers of a regression
 inline constexpr const char* kLossScale = "loss_scale";       ///< after the step, in training with f16: see LossScale
 inline constexpr const char* kSkippedSteps = "skipped_steps"; ///< until then, of which the gradients overflowed
 /// Beginning of the names of the shares of exact matches of the tasks of a file.

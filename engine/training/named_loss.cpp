@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/ops/tensor_ops.h"
 #include "engine/ops/training_ops.h"
+#include "engine/training/metrics.h"
 
 #include <fmt/format.h>
 
@@ -17,8 +18,6 @@ std::string targetsInput(const NamedLoss& loss) { return fmt::format("loss.{}.ta
 
 std::string weightsInput(const NamedLoss& loss) { return fmt::format("loss.{}.weights", loss.name); }
 
-bool readsNumbers(const NamedLoss& loss) { return loss.kind == NamedLoss::Kind::SquaredError; }
-
 Tensor sumOfColumns(Tensor x) { return reshape(reduce(x, Reduction::Sum, {1}), {x.shape()[0]}); }
 
 /// log softmax(logits / temperature). @return [rows, choices]
@@ -27,7 +26,23 @@ Tensor logProbabilities(Tensor logits, double temperature) {
     return binary(scaled, logSumExp(scaled), Binary::Subtract);
 }
 
+/// log(1 + exp(x)), which is log(exp(x) + exp(0)): without overflow, and with slope 1/2 at 0. @param x [rows, columns]
+Tensor softPlus(Tensor x) {
+    const Tensor withZero = pad(reshape(x, {x.shape().elements(), 1}), 1, 0, 1); // [rows * columns, 2]
+    return reshape(logSumExp(withZero), x.shape());
+}
+
 } // namespace
+
+NamedLoss lossOfAnswers(Tensor logits, ClassActivation activation, int64_t rows) {
+    const int64_t width = logits.shape()[1], perRow = logits.shape()[0] / rows;
+    NamedLoss loss{.name = Batch::kTargets, .prediction = logits, .width = width, .perRow = perRow};
+    if (activation == ClassActivation::Softmax) return loss;
+    const bool isNumber = activation == ClassActivation::None;
+    loss.kind = isNumber ? NamedLoss::Kind::SquaredError : NamedLoss::Kind::BinaryCrossEntropy;
+    loss.metric = isNumber ? metric_names::kAbsoluteError : metric_names::kLabelsF1;
+    return loss;
+}
 
 Tensor lossesOf(const NamedLoss& loss, double smoothing) {
     const int64_t rows = loss.prediction.shape()[0];
@@ -36,10 +51,13 @@ Tensor lossesOf(const NamedLoss& loss, double smoothing) {
     if (loss.hasChoices())
         return crossEntropy(loss.prediction, graph.input(targetsInput(loss), {.shape = {rows}, .dtype = DType::I32}),
                             weights, loss.smooths ? smoothing : 0);
-    if (readsNumbers(loss)) {
+    if (loss.readsNumbers()) {
         const Tensor targets = graph.input(targetsInput(loss), {.shape = loss.prediction.shape()});
-        const Tensor squares = unary(binary(loss.prediction, targets, Binary::Subtract), Unary::Square);
-        return multiply(weights, scale(sumOfColumns(squares), 1 / static_cast<double>(loss.width)));
+        const Tensor errors = loss.kind == NamedLoss::Kind::SquaredError
+                                  ? unary(binary(loss.prediction, targets, Binary::Subtract), Unary::Square)
+                                  : binary(softPlus(loss.prediction), multiply(loss.prediction, targets),
+                                           Binary::Subtract); // -t log p - (1 - t) log(1 - p) of p = sigmoid(x)
+        return multiply(weights, scale(sumOfColumns(errors), 1 / static_cast<double>(loss.width)));
     }
     const Tensor teacher = logProbabilities(stopGradient(loss.teacher), loss.temperature),
                  own = logProbabilities(loss.prediction, loss.temperature),
@@ -48,8 +66,8 @@ Tensor lossesOf(const NamedLoss& loss, double smoothing) {
 }
 
 LossTargets::LossTargets(const NamedLoss& loss, const Batch& batch)
-    : choices_(readsNumbers(loss) ? std::span<const int32_t>() : batch[loss.rowsName()]),
-      numbers_(readsNumbers(loss) ? batch.numbersOf(loss.rowsName()) : std::span<const float>()), rows_(batch.rows),
+    : choices_(loss.readsNumbers() ? std::span<const int32_t>() : batch[loss.rowsName()]),
+      numbers_(loss.readsNumbers() ? batch.numbersOf(loss.rowsName()) : std::span<const float>()), rows_(batch.rows),
       columns_((std::ssize(choices_) + std::ssize(numbers_) / loss.width) / batch.rows), width_(loss.width) {}
 
 bool LossTargets::has(int64_t row, int64_t column) const {
@@ -79,7 +97,7 @@ void fillTargets(GpuExecutor& executor, const NamedLoss& loss, const Batch& batc
                      .where = "loss " + loss.name,
                      .hint = "report this as a fault of the program"});
     const auto choices = loss.hasChoices() ? executor.inputIntegers(targetsInput(loss)) : std::span<int32_t>();
-    const auto numbers = readsNumbers(loss) ? executor.input(targetsInput(loss)) : std::span<float>();
+    const auto numbers = loss.readsNumbers() ? executor.input(targetsInput(loss)) : std::span<float>();
     std::ranges::fill(weights, loss.hasChoices() ? static_cast<float>(weight) : 0); // a choice can say that it is none
     std::ranges::fill(choices, Batch::kIgnored);
     std::ranges::fill(numbers, 0.0f);

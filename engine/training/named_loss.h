@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/models/class_activation.h"
 #include "engine/runtime/gpu_executor.h"
 #include "engine/training/tasks/batch.h"
 
@@ -15,6 +16,8 @@ struct NamedLoss {
     enum class Kind : uint8_t {
         CrossEntropy, ///< of logits; the target is the right choice (Batch::integers), or Batch::kIgnored
         SquaredError, ///< of numbers, the mean over their columns; targets are as many (Batch::numbers), or NaN
+        /// Of a logit for each label, the mean over the labels; targets are as many, 1 or 0 (Batch::numbers), or NaN.
+        BinaryCrossEntropy,
         /// Of logits and a teacher's logits: temperature^2 KL(teacher || model), where both are divided by the
         /// temperature. Rows count that have a target in Batch::integers.
         /// @source Hinton et al. 2015, arXiv:1503.02531, section 2
@@ -22,12 +25,13 @@ struct NamedLoss {
     };
     std::string name;
     Tensor prediction;   ///< [rows * perRow, choices or numbers]
-    int64_t width = 1;   ///< numbers of a target of a squared error
+    int64_t width = 1;   ///< numbers of a target, of a loss that reads numbers
     int64_t perRow = 1;  ///< targets of an example in the graph; a batch may have fewer
     double weight = 1;   ///< factor on its mean in the loss of the model
     bool smooths = true; ///< whether Recipe::smoothing applies to a cross-entropy
     /// Choices: the metric that is the share of its targets that were the most probable choice; Task::metric then
-    /// measures the last such loss that has targets. Others: the metric that is its mean. Empty: not reported.
+    /// measures the last such loss that has targets. Others: the metric that is its mean, or of the first loss what
+    /// LabelScores say besides: the mean F1 of the labels, or the mean absolute error. Empty: not reported.
     std::string metric{};
     Kind kind = Kind::CrossEntropy;
     std::string targets{}; ///< the rows of the batch with its targets; empty: those that have its name
@@ -35,8 +39,14 @@ struct NamedLoss {
     double temperature = 1;
 
     bool hasChoices() const { return kind == Kind::CrossEntropy; }
+    bool readsNumbers() const { return kind == Kind::SquaredError || kind == Kind::BinaryCrossEntropy; }
+    bool measuresShare() const { return hasChoices() || kind == Kind::BinaryCrossEntropy; } ///< by its metric
     const std::string& rowsName() const { return targets.empty() ? name : targets; }
 };
+
+/// The loss of a classifier's logits, by what turns them into answers. Its targets have the name Batch::kTargets.
+/// @param logits [rows * perRow, classes or numbers]  @param rows examples
+NamedLoss lossOfAnswers(Tensor logits, ClassActivation activation, int64_t rows);
 
 /// Adds the losses of a prediction's rows to its graph, times a weight for each row, which inputs hold as the targets.
 /// @return [rows]
@@ -49,7 +59,7 @@ public:
     bool has(int64_t row, int64_t column) const;
     int64_t count() const;
     int32_t choice(int64_t row, int64_t column) const; ///< of a loss that reads integers
-    /// Of a squared error.
+    /// Of a loss that reads numbers.
     std::span<const float> numbers(int64_t row, int64_t column) const;
 
 private:

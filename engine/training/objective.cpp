@@ -1,8 +1,8 @@
 #include "engine/training/objective.h"
 
+#include "engine/core/error.h"
 #include "engine/models/model_source.h"
 #include "engine/training/image_objective.h"
-#include "engine/training/one_class.h"
 #include "engine/training/sequence_objective.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -13,6 +13,14 @@ namespace attn {
 std::string Said::nameOfLosses(std::string_view loss) { return fmt::format("losses.{}", loss); }
 
 std::string Said::nameOfBest(std::string_view loss) { return fmt::format("best.{}", loss); }
+
+std::string Said::nameOfNumbers(std::string_view loss) { return fmt::format("numbers.{}", loss); }
+
+std::span<const float> Said::numbers(std::string_view loss, int64_t row, int64_t width) const {
+    const auto stride = static_cast<size_t>(Shape{1, width}.rowStride());
+    return executor_->result(nameOfNumbers(loss))
+        .subspan(static_cast<size_t>(row) * stride, static_cast<size_t>(width));
+}
 
 std::span<const float> Said::losses(std::string_view loss) const { return executor_->result(nameOfLosses(loss)); }
 
@@ -26,9 +34,13 @@ ModelSpec narrowed(ModelSpec config, int64_t divisor) {
     return config;
 }
 
-ReadStored openWritten(const std::filesystem::path& folder, const char* input) {
+ReadStored openWritten(const std::filesystem::path& folder, ClassActivation activation) {
     std::shared_ptr<const ModelSource> source = openModelSource(folder.string());
-    requireOneClass(source->config().classReadout().activation, source->config().name, input, folder.string());
+    if (const ClassActivation found = source->config().classReadout().activation; found != activation)
+        throw Error({.what = fmt::format("{} says what the training run does not teach: {}", source->config().name,
+                                         meaningOf(found)),
+                     .where = folder.string(),
+                     .hint = fmt::format("restore problem_type in config.json: {}", problemType(activation))});
     return [source = std::move(source)](const std::string& parameter, const Shape& shape, const RowWriter& write) {
         source->read(parameter, shape, write);
     };

@@ -32,7 +32,7 @@ struct Evaluation {
     double metric = 0; ///< by Task::metric
     int64_t examples = 0;
     std::map<std::string, double> shares{}; ///< and means of losses that have no choices, by NamedLoss::metric
-    std::vector<int64_t> confusion{};       ///< for pictures: [right class, predicted class]
+    std::vector<int64_t> confusion{};       ///< for pictures with classes: [right class, predicted class]
     struct Matches {
         int64_t right = 0, examples = 0;
         double share() const { return static_cast<double>(right) / static_cast<double>(examples); }
@@ -48,6 +48,8 @@ public:
     std::span<const float> losses(std::string_view loss) const;
     /// The most probable choice in a row of logits, of a loss that has choices, unless choose() has set it.
     int32_t best(std::string_view loss, int64_t row) const;
+    /// A row of the predictions of a loss that reads numbers. @param width its numbers
+    std::span<const float> numbers(std::string_view loss, int64_t row, int64_t width) const;
     /// Sets the choices that best() gives of a loss, one for each row of its logits.
     void choose(std::string_view loss, std::vector<int32_t> choices) {
         chosen_.insert_or_assign(std::string(loss), std::move(choices));
@@ -57,6 +59,7 @@ public:
 
     static std::string nameOfLosses(std::string_view loss);
     static std::string nameOfBest(std::string_view loss);
+    static std::string nameOfNumbers(std::string_view loss);
 
 private:
     const GpuExecutor* executor_;
@@ -129,9 +132,9 @@ public:
 
 /// The same model with narrower windows of its masks. @param divisor as MaskExpression::narrowed()
 ModelSpec narrowed(ModelSpec config, int64_t divisor);
-/// Reads a folder that Objective::writeModel() wrote. @param input what the model reads, as for requireOneClass()
+/// Reads a folder that Objective::writeModel() wrote. @param activation of what the model says
 /// @throws Error as Objective::openModel()
-ReadStored openWritten(const std::filesystem::path& folder, const char* input);
+ReadStored openWritten(const std::filesystem::path& folder, ClassActivation activation);
 
 /// The objective of a recipe, which gets the hash and the architecture of the model from which training starts.
 /// @throws Error as check(), makeTask() and makeImageTask(), or if the model cannot learn the task

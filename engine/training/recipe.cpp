@@ -172,6 +172,9 @@ void check(const Recipe& recipe) {
     if (splitAtCommas(start.trained).empty())
         fail("trained", "names no parameters", fmt::format("choose {}, or name parameters", kTrainedChoices));
     checkAdapters(start);
+    if (recipe.smoothing > 0 && task.activation != ClassActivation::Softmax)
+        fail("smoothing", "label smoothing is of one class of several, and the task has several labels or numbers",
+             "choose 0");
     if (recipe.batch % recipe.accumulation != 0)
         fail("accumulation",
              fmt::format("a batch of {} cannot be divided into {} equal parts", recipe.batch, recipe.accumulation));

@@ -116,7 +116,7 @@ const std::vector<RecipeField>& table() {
         {.id = "task", .option = "--task TASK", .help = "task to train", .kind = Kind::Choice,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.task; }, .choices = taskChoices()},
         {.id = "text", .option = "--text FILE",
-         .help = "file to learn from, or builtin:stories; for classify, tag, answer and next-sentence a file as the list of tasks says",
+         .help = "file to learn from, or builtin:stories; for classify, text-labels, text-numbers, tag, answer and next-sentence a file as the list of tasks says",
          .kind = Kind::Path, .slot = [](Recipe& r) -> RecipeSlot { return &r.settings.data.text; },
          .uses = "tasks over a text", .appliesTo = readsText},
         {.id = "translation", .option = "--translation FILE",
@@ -133,9 +133,9 @@ const std::vector<RecipeField>& table() {
                      {"bpe:2000", "2000 learned pieces (BPE)"}, {kModelTokens, "Those of the model to start from"}},
          .values = "chars, bytes, bpe:N with N learned pieces, or model for those of --from",
          .uses = "the tasks text, prefix-lm, span-corruption and denoising", .appliesTo = splitsText},
-        {.id = "data", .option = "--data DIR", .help = "folder of pictures", .kind = Kind::Path,
+        {.id = "data", .option = "--data DIR", .help = "folder of pictures; for picture-labels and picture-numbers also a table in it", .kind = Kind::Path,
          .slot = [](Recipe& r) -> RecipeSlot { return &r.settings.data.pictures; },
-         .uses = "the tasks images, fashion-mnist and pixels", .appliesTo = readsData},
+         .uses = "the tasks images, picture-labels, picture-numbers, fashion-mnist and pixels", .appliesTo = readsData},
 
         // ---- where training starts
         {.id = "from", .option = "--from MODEL",

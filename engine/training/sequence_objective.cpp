@@ -10,7 +10,6 @@
 #include "engine/models/vision_grid.h"
 #include "engine/training/composed_start.h"
 #include "engine/training/metrics.h"
-#include "engine/training/one_class.h"
 #include "engine/training/segment_problem.h"
 #include "engine/training/tasks/catalogue.h"
 
@@ -129,7 +128,7 @@ void SequenceObjective::setReadout(const Task& task) {
     const bool hides = instance_->hidesTokens();
     const ReadoutSpec classes{.kind = hides ? TextReadout::NextSentence : task.readout,
                               .labels = instance_->labels(),
-                              .activation = config_.classReadout().activation},
+                              .activation = task.activation},
         tokens = config_.tokenReadout();
     config_.readouts.clear();
     if (hides && tokens.kind == TextReadout::MaskedToken) config_.readouts.push_back(tokens);
@@ -167,11 +166,11 @@ void SequenceObjective::fitTo(const StartingModel& start, const Recipe& recipe) 
                "choose a model whose attention is causal, without a window and without a bias of the scores");
     if (const auto problem = segmentProblem(config_.layers, config_.context, segmentsOf(task, settings)))
         refuse(problem->sentence, problem->remedy);
-    requireOneClass(config_.classReadout().activation, config_.name, "text", "recipe: from");
     const ReadoutSpec classes = config_.classReadout();
     parameters_ = {*own, *buildForListing(config_).graph, isRecomposed, config_.layers.front().headWidth};
     setReadout(task);
-    if (config_.classReadout().labels != classes.labels || config_.classReadout().kind != classes.kind)
+    const ReadoutSpec& wanted = config_.classReadout();
+    if (wanted.labels != classes.labels || wanted.kind != classes.kind || wanted.activation != classes.activation)
         parameters_.renew("classifier.");
     const int64_t longest = std::max(columns_, sources_);
     if (config_.positions == Positions::None) { // positions by distance know no end
@@ -236,7 +235,10 @@ Objective::Forward SequenceObjective::forwardOf(const ModelSpec& config, int row
     const auto lossOf = [rows](const char* name, Tensor logits) {
         return NamedLoss{.name = name, .prediction = logits, .perRow = logits.shape()[0] / rows};
     };
-    std::vector<NamedLoss> losses{lossOf(Batch::kTargets, decoder.logits)};
+    std::vector<NamedLoss> losses{lossOfAnswers(
+        decoder.logits,
+        config.readout() == TextReadout::TextClass ? config.classReadout().activation : ClassActivation::Softmax,
+        rows)};
     if (predictsTokens(config.readout()) && decoder.classes) {
         losses.front().metric = metric_names::kHiddenTokens;
         losses.push_back(lossOf(Batch::kClasses, decoder.classes));
@@ -398,7 +400,7 @@ std::optional<WeightRecipe> SequenceObjective::placeOf(const std::string& parame
 }
 
 ReadStored SequenceObjective::openModel(const std::filesystem::path& folder) const {
-    return openWritten(folder, "text");
+    return openWritten(folder, config_.classReadout().activation);
 }
 
 std::shared_ptr<const WeightSet::Model> SequenceObjective::describe() const {

@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/core/globs.h"
 #include "engine/data/image_data.h"
+#include "engine/data/labelled_rows.h"
 #include "engine/data/parallel_text.h"
 #include "engine/io/content_hash.h"
 #include "engine/io/input_file.h"
@@ -47,6 +48,12 @@ bool isReadout(const std::string& parameter) {
     return std::ranges::any_of(kReadouts, [&](const char* begin) { return parameter.starts_with(begin); });
 }
 
+/// The labels of a model that a task may keep: of one that answers in the way that the task teaches.
+std::vector<std::string> labelsFor(const Task& task, const ModelSpec& model) {
+    const ReadoutSpec& own = model.classReadout();
+    return own.activation == task.activation ? own.labels : std::vector<std::string>();
+}
+
 } // namespace
 
 TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel>& start) {
@@ -54,6 +61,7 @@ TaskSettings settingsFor(const Recipe& recipe, const std::optional<StartingModel
     if (!start) return settings;
     settings.data.modelTokenizer = start->tokenizerJson;
     settings.data.modelPictures = start->source->preprocessing();
+    settings.data.modelLabels = labelsFor(taskNamed(recipe.task), start->source->config());
     return settings;
 }
 
@@ -295,16 +303,32 @@ std::string unknownWarning(const Recipe& recipe) {
                        share * 100);
 }
 
+namespace {
+
+/// LabelledTable::remark of a task that reads such a table; else empty.
+std::string tableRemark(const Recipe& recipe, const Task& task) {
+    if (task.activation == ClassActivation::Softmax) return {};
+    const DataSettings& data = recipe.settings.data;
+    std::vector<std::string> known;
+    if (!recipe.start.model.empty()) known = labelsFor(task, openModelSource(recipe.start.model)->config());
+    return readLabelledTable(task.hasImages() ? data.pictures : data.text, known, labelKindOf(task.activation),
+                             task.hasImages())
+        .remark;
+}
+
+} // namespace
+
 std::string dataWarning(const Recipe& recipe) {
     const DataSettings& data = recipe.settings.data;
-    if (!data.pictures.empty()) return picturesWarning(data.pictures);
     const Task& task = taskNamed(recipe.task);
+    const auto joined = [](const std::string& first, const std::string& second) {
+        return first + (first.empty() || second.empty() ? "" : " ") + second;
+    };
+    if (!data.pictures.empty()) return joined(tableRemark(recipe, task), picturesWarning(data.pictures));
     const bool hasFields =
         !data.text.empty() && data.translation.empty() && (task.readsTranslation || task.hasSubtasks);
-    std::string text = hasFields ? unreadFields(data.text, task.hasSubtasks ? 3 : 2) : "";
-    if (const std::string unknown = unknownWarning(recipe); !unknown.empty())
-        text += (text.empty() ? "" : " ") + unknown;
-    return text;
+    return joined(hasFields ? unreadFields(data.text, task.hasSubtasks ? 3 : 2) : tableRemark(recipe, task),
+                  unknownWarning(recipe));
 }
 
 std::vector<float> readDense(const ReadStored& stored, const std::string& parameter, const Shape& shape) {

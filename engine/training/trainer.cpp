@@ -1,6 +1,7 @@
 #include "engine/training/trainer.h"
 
 #include "engine/inference/graph_sources.h"
+#include "engine/inference/label_scores.h"
 #include "engine/inference/language_model.h"
 #include "engine/models/hook_names.h"
 #include "engine/ops/gradient.h"
@@ -245,6 +246,7 @@ GpuExecutor& Trainer::evaluator() {
         for (const NamedLoss& loss : model.losses) {
             outputs[Said::nameOfLosses(loss.name)] = lossesOf(loss);
             if (loss.hasChoices()) outputs[Said::nameOfBest(loss.name)] = topK(loss.prediction, 1).indices;
+            if (loss.readsNumbers()) outputs[Said::nameOfNumbers(loss.name)] = loss.prediction;
         }
         for (const auto& [name, next] : model.updates) outputs.emplace("carried." + name, next);
         evaluator_ = makeExecutor(model, outputs, {.cutsFinely = execution_.cutsFinely});
@@ -291,6 +293,8 @@ namespace {
 struct Tally {
     double loss = 0;
     int64_t targets = 0, right = 0, rightRows = 0;
+    std::vector<float> given{};     ///< of a loss that reads numbers: [targets, width]
+    std::vector<double> expected{}; ///< the same size
 
     /// @return whether all targets of a row of the batch are right
     bool add(const NamedLoss& named, const Batch& batch, const Said& said, int64_t row) {
@@ -302,6 +306,10 @@ struct Tally {
             const int64_t at = row * named.perRow + column;
             const bool isFound = named.hasChoices() && said.best(named.name, at) == all.choice(row, column);
             loss += static_cast<double>(losses[static_cast<size_t>(at)]);
+            if (named.readsNumbers()) {
+                std::ranges::copy(said.numbers(named.name, at, named.width), std::back_inserter(given));
+                std::ranges::copy(all.numbers(row, column), std::back_inserter(expected));
+            }
             ++targets;
             right += isFound ? 1 : 0;
             isRight = isRight && isFound;
@@ -349,6 +357,14 @@ Evaluation Trainer::evaluate(Split split, int64_t most) {
             }
             objective_->addTo(result, split, batch, said, row, static_cast<uint64_t>(first + row), isRight);
         }
+    }
+    if (const NamedLoss& first = losses_.front(); first.readsNumbers()) {
+        const LabelScores scores =
+            labelScores(task_.activation, first.width, tallies.front().given, tallies.front().expected);
+        tallies.front().rightRows = std::llround(scores.exactMatch * static_cast<double>(scores.examples));
+        result.shares[first.metric] = task_.activation == ClassActivation::Sigmoid
+                                          ? scores.macro().f1
+                                          : meanOf(scores.numbers, &NumberScore::absoluteError);
     }
     for (size_t i = 0; i < losses_.size(); ++i) {
         const Tally& tally = tallies[i];

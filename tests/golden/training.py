@@ -123,11 +123,19 @@ def logits_of(config, weights, batches, step, divisor, precision):
     return torch.cat([forward(config, weights, tokens)["logits"] for tokens in batches["inputs"][step].long()])
 
 
+# As transformers' models for sequence classification.
+LOSSES = {"multi_label_classification": torch.nn.BCEWithLogitsLoss(), "regression": torch.nn.MSELoss()}
+
+
 def loss_of(config, weights, batches, step, smoothing, divisor, precision):
     if "whole" in batches:
         return etc_reference.loss(config, weights, batches, step)
     if config.get("architectures") == ["BertForPreTraining"]:
         return pretraining_loss(config, weights, batches, step)
+    if config.get("problem_type") in LOSSES:  # targets are numbers, one for each label: [rows, labels]
+        rows = zip(batches["inputs"][step].long(), batches["types"][step].long())
+        logits = torch.cat([classes_of(config, weights, tokens[tokens >= 0], types[tokens >= 0]) for tokens, types in rows])
+        return LOSSES[config["problem_type"]](logits, batches["targets"][step].to(logits.dtype))
     targets, logits = batches["targets"][step].long().flatten(), logits_of(config, weights, batches, step, divisor, precision)
     return torch.nn.functional.cross_entropy(logits, targets, ignore_index=-1, label_smoothing=smoothing)
 
@@ -159,7 +167,7 @@ def train(cli, path):
         config = json.loads((first / "config.json").read_text())
         weights = safetensors_file.read(first / "model.safetensors")
         precision = recipe.get("precision", "f32")
-        if config["model_type"] == "attention-lab" or precision != "f32":
+        if config["model_type"] == "attention-lab" or precision != "f32" or config.get("problem_type") in LOSSES:
             weights = {name: tensor.double() for name, tensor in weights.items()}
         batches = safetensors_file.read(batches)
         trained, merged = list(weights.values()), lambda weights: weights

@@ -214,7 +214,7 @@ TEST_CASE("pictures: another checkpoint of a run takes the place of the one befo
         CHECK(shown->model->name == "shapes");
         if (!first) first = shown->model;
         CHECK(shown->model == first); // nothing was made again
-        const auto expected = prediction().probabilities;
+        const auto expected = prediction().said;
         REQUIRE(shown->answer->probabilities.size() == expected.size());
         for (size_t i = 0; i < expected.size(); ++i)
             CHECK(static_cast<double>(shown->answer->probabilities[i]) ==

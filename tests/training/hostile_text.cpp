@@ -84,6 +84,9 @@ std::unique_ptr<TaskInstance> opinions(const std::string& longText) {
 /// A text for each task that reads one.
 std::string textFor(std::string_view task) {
     if (task == "classify") return lines(400, [](int i) { return fmt::format("{}\tit is {}", i % 2, i); });
+    if (task == "text-labels")
+        return lines(400, [](int i) { return fmt::format("{}\tit is {}", i % 3 ? "a|b" : "b", i); });
+    if (task == "text-numbers") return lines(400, [](int i) { return fmt::format("{}\tit is {}", i % 5, i); });
     if (task == "tag")
         return lines(400, [](int i) { return i % 9 == 0 ? std::string() : fmt::format("w{} {}", i, i % 2); });
     if (task == "answer") return lines(400, [](int i) { return fmt::format("who {}\t{} is here\tis", i, i); });
@@ -279,7 +282,8 @@ TEST_CASE("hostile text: the names of columns are no example", "[training]") {
 
 TEST_CASE("hostile text: bytes that are not UTF-8 are refused with their line before any work", "[training]") {
     const Written broken("good\tnice\nbad\tawf\xF0");
-    for (const char* id : {"classify", "tag", "answer", "next-sentence", "masked-text", "permutation-lm", "cpc"})
+    for (const char* id : {"classify", "text-labels", "text-numbers", "tag", "answer", "next-sentence", "masked-text",
+                           "permutation-lm", "cpc"})
         CHECK(refuses([&] { makeTask(taskNamed(id), {.data = {.text = broken.path()}}); }, "line 2 is not UTF-8"));
 }
 

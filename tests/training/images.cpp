@@ -255,10 +255,9 @@ TEST_CASE("images: a checkpoint opens as a vision model that sees what the train
         CHECK(model.info().labels == imagesOf(trainer)->instance().labels());
         for (const ImagePrediction& prediction : predictionsOf(trainer, Split::Validation, 0, 3)) {
             const auto seen = probabilitiesOf(model.predict(model.patchesOf(prediction.example.picture)));
-            REQUIRE(seen.size() == prediction.probabilities.size());
+            REQUIRE(seen.size() == prediction.said.size());
             for (size_t i = 0; i < seen.size(); ++i)
-                CHECK(static_cast<double>(seen[i]) ==
-                      Approx(static_cast<double>(prediction.probabilities[i])).margin(1e-5));
+                CHECK(static_cast<double>(seen[i]) == Approx(static_cast<double>(prediction.said[i])).margin(1e-5));
         }
         CHECK(fs::exists(checkpoint / "examples"));
     }
@@ -311,10 +310,9 @@ TEST_CASE("images: evaluation counts what is taken for what", "[training][gpu]")
     CHECK(static_cast<double>(diagonal) / 100 == Approx(evaluation.metric).margin(1e-9));
     int right = 0;
     for (const ImagePrediction& prediction : predictionsOf(trainer, Split::Validation, 0, 100)) {
-        const auto best = std::ranges::max_element(prediction.probabilities) - prediction.probabilities.begin();
+        const auto best = std::ranges::max_element(prediction.said) - prediction.said.begin();
         right += best == prediction.example.label ? 1 : 0;
-        CHECK(std::accumulate(prediction.probabilities.begin(), prediction.probabilities.end(), 0.0) ==
-              Approx(1).margin(1e-5));
+        CHECK(std::accumulate(prediction.said.begin(), prediction.said.end(), 0.0) == Approx(1).margin(1e-5));
     }
     CHECK(right == static_cast<int>(std::lround(evaluation.metric * 100)));
 }

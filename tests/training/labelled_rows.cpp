@@ -176,3 +176,21 @@ TEST_CASE("labelled rows: what does not fit names the line and the remedy", "[da
     CHECK_THROWS_WITH(read("a.jsonl", "{\"text\": \"a\", \"labels\": [0, 1]}", LabelKind::Several, {"x", "y"}),
                       CONTAINS("may be two labels or one flag for each"));
 }
+
+TEST_CASE("labelled rows: a table has labels of its own unless a model knows them all", "[data]") {
+    const TemporaryFolder folder;
+    const auto labelsOf = [&](const std::string& text, LabelKind kind, const std::vector<std::string>& known = {}) {
+        writeFile(folder / "a.csv", text);
+        return readLabelledTable(folder / "a.csv", known, kind, false).labels;
+    };
+    using Labels = std::vector<std::string>;
+    const std::string listed = "text,labels\nfine,good|calm\nrain,bad\nso,\n";
+    CHECK(labelsOf(listed, LabelKind::Several) == Labels{"bad", "calm", "good"});
+    CHECK(labelsOf(listed, LabelKind::Several, kMoods) == kMoods);
+    CHECK(labelsOf(listed, LabelKind::Several, {"good", "bad"}) == Labels{"bad", "calm", "good"});
+    CHECK(labelsOf("id,text,good,calm\n1,fine,1,0\n0,rain,0,0\n", LabelKind::Several) == Labels{"calm", "good"});
+    CHECK(labelsOf("text,score\nfine,1.5\nrain,-2\n", LabelKind::Number) == Labels{"score"});
+    CHECK(labelsOf("text,joy,fear,by\nfine,1.5,0,Ann\nrain,-2,3,Bob\n", LabelKind::Number) == Labels{"fear", "joy"});
+    CHECK_THROWS_WITH(labelsOf("text,by\nfine,Ann\n", LabelKind::Number), CONTAINS("the table has 0 different labels"));
+    CHECK_THROWS_WITH(labelsOf("text,score\nfine,1e300\n", LabelKind::Number), CONTAINS("a model's numbers reach"));
+}

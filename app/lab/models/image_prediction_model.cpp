@@ -6,14 +6,8 @@
 #include <QPainter>
 #include <QPixmap>
 
-#include <algorithm>
-
 namespace attn {
 namespace {
-
-int likeliest(const std::vector<float>& probabilities) {
-    return static_cast<int>(std::ranges::max_element(probabilities) - probabilities.begin());
-}
 
 const QColor kRight(46, 125, 50), kWrong(198, 40, 40);
 
@@ -30,10 +24,7 @@ int ImagePredictionModel::rowCount(const QModelIndex& parent) const {
     return parent.isValid() || !predictions_ ? 0 : static_cast<int>(predictions_->examples.size());
 }
 
-bool ImagePredictionModel::isRight(int row) const {
-    const ImagePrediction& prediction = predictions_->examples[static_cast<size_t>(row)];
-    return likeliest(prediction.probabilities) == prediction.example.label;
-}
+bool ImagePredictionModel::isRight(int row) const { return predictions_->examples[static_cast<size_t>(row)].isRight(); }
 
 int ImagePredictionModel::rightCount() const {
     int count = 0;
@@ -42,13 +33,11 @@ int ImagePredictionModel::rightCount() const {
 }
 
 QString ImagePredictionModel::labelOf(int row) const {
-    return shownText(
-        predictions_->labels[static_cast<size_t>(predictions_->examples[static_cast<size_t>(row)].example.label)]);
+    return shownText(predictions_->examples[static_cast<size_t>(row)].right);
 }
 
 QString ImagePredictionModel::givenOf(int row) const {
-    const auto& probabilities = predictions_->examples[static_cast<size_t>(row)].probabilities;
-    return shownText(predictions_->labels[static_cast<size_t>(likeliest(probabilities))]);
+    return shownText(predictions_->examples[static_cast<size_t>(row)].given);
 }
 
 QVariant ImagePredictionModel::data(const QModelIndex& index, int role) const {
@@ -60,11 +49,14 @@ QVariant ImagePredictionModel::data(const QModelIndex& index, int role) const {
         return isRight(row) ? givenOf(row) : tr("✗ %1").arg(givenOf(row));
     case Qt::ToolTipRole:
     case Qt::AccessibleTextRole: {
-        const double share = static_cast<double>(*std::ranges::max_element(prediction.probabilities));
+        if (!prediction.probability)
+            return (isRight(row) ? tr("%1, predicted correctly") : tr("%1, predicted as %2"))
+                .replace("%1", labelOf(row))
+                .replace("%2", givenOf(row));
         return (isRight(row) ? tr("%1, predicted correctly (%3 %)") : tr("%1, predicted as %2 (%3 %)"))
             .replace("%1", labelOf(row))
             .replace("%2", givenOf(row))
-            .replace("%3", QString::number(share * 100, 'f', 0));
+            .replace("%3", QString::number(*prediction.probability * 100, 'f', 0));
     }
     case Qt::DecorationRole: {
         constexpr int kFrame = 3;

@@ -71,7 +71,9 @@ void PredictionsView::setPredictions(const std::shared_ptr<const ImagePrediction
     model_->setPredictions(predictions);
     list_->setCurrentIndex(model_->index(row));
     list_->verticalScrollBar()->setValue(scrolled);
-    if (predictions) confusion_->setFigure(confusionFigure(*predictions));
+    const bool hasClasses = predictions && !predictions->confusion.empty(); // several labels and numbers have no matrix
+    confusion_->setVisible(hasClasses);
+    if (hasClasses) confusion_->setFigure(confusionFigure(*predictions));
 }
 
 void PredictionsView::setTheme(const FigureTheme& theme) { confusion_->setTheme(theme); }

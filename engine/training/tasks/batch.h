@@ -12,7 +12,8 @@ namespace attn {
 /// Examples that a model reads, and what it should say of them: rows of numbers by name. Rows that are named like a
 /// loss (see NamedLoss) hold its targets. What targets are is defined by Task::readout: the token that should follow
 /// the input in the same place, the token that it hides, its class. One class: one target. An answer span: two targets,
-/// its first and last token. A picture has patches and no inputs, and its class is its only target.
+/// its first and last token. Several labels, or numbers of a text or picture: numbers, one for each label, and NaN
+/// where a row has none. A picture has patches and no inputs, and its class is its only target.
 struct Batch {
     static constexpr int32_t kIgnored = -1;            ///< no target, or nothing beyond the end of a shorter text
     static constexpr const char* kInputs = "inputs";   ///< [rows, context] of token ids

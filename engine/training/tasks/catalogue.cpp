@@ -28,6 +28,8 @@ std::span<const Task* const> taskCatalogue() {
                                        &kPermutedTextTask,
                                        &kHiddenSegmentsTask,
                                        &kClassifyTask,
+                                       &kTextLabelsTask,
+                                       &kTextNumbersTask,
                                        &kTagTask,
                                        &kDependenciesTask,
                                        &kAnswerTask,
@@ -42,7 +44,9 @@ std::span<const Task* const> taskCatalogue() {
                                        &kPixelsTask,
                                        &kShapesTask,
                                        &kFashionMnistTask,
-                                       &kImagesTask};
+                                       &kImagesTask,
+                                       &kPictureLabelsTask,
+                                       &kPictureNumbersTask};
     return kTasks;
 }
 

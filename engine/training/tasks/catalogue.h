@@ -12,8 +12,9 @@ const Task& taskNamed(std::string_view id);
 
 extern const Task kCopyTask, kReverseTask, kSortTask, kAddTask, kModularAdditionTask, kInductionTask,
     kAssociativeRecallTask, kBracketsTask, kMajorityTask, kCompareTask, kDelayedRecallTask, kParityTask, kTextTask,
-    kPrefixTextTask, kMaskedTextTask, kPermutedTextTask, kHiddenSegmentsTask, kClassifyTask, kTagTask,
-    kDependenciesTask, kAnswerTask, kNextSentenceTask, kNumbersTask, kDatesTask, kTranslationTask, kTextToTextTask,
-    kSpanCorruptionTask, kDenoisingTask, kStoriesTask, kPixelsTask, kShapesTask, kFashionMnistTask, kImagesTask;
+    kPrefixTextTask, kMaskedTextTask, kPermutedTextTask, kHiddenSegmentsTask, kClassifyTask, kTextLabelsTask,
+    kTextNumbersTask, kPictureLabelsTask, kPictureNumbersTask, kTagTask, kDependenciesTask, kAnswerTask,
+    kNextSentenceTask, kNumbersTask, kDatesTask, kTranslationTask, kTextToTextTask, kSpanCorruptionTask, kDenoisingTask,
+    kStoriesTask, kPixelsTask, kShapesTask, kFashionMnistTask, kImagesTask;
 
 } // namespace attn

@@ -11,10 +11,11 @@
 
 namespace attn {
 
-/// A picture and its class.
+/// A picture and its class, or its several labels or numbers.
 struct LabelledImage {
     Image picture{};
     int32_t label = 0;
+    std::vector<float> numbers{}; ///< in place of the class: 1 or 0, or a number, for each label
     bool operator==(const LabelledImage&) const = default;
 };
 

@@ -30,10 +30,9 @@ constexpr Param withInitial(Param param, double initial) {
 }
 
 constexpr std::array kFashionParams{withInitial(kFlip, 1), kShift, kCrop};
-constexpr std::array kImagesParams{Param{"size", "Size",
-                                         "Pixels per side to which pictures in class folders are resized",
-                                         Param::Kind::Integer, 8, 512, 8, 32},
-                                   kFlip, kShift, kCrop};
+constexpr std::array kImagesParams{
+    Param{"size", "Size", "Pixels per side to which pictures are resized", Param::Kind::Integer, 8, 512, 8, 32}, kFlip,
+    kShift, kCrop};
 
 class StoredImages : public ImageTaskInstance {
 public:
@@ -44,7 +43,11 @@ public:
 
     LabelledImage example(Split split, uint64_t index) const override {
         const uint32_t at = data_.splits[static_cast<size_t>(split)].at(index);
-        return {.picture = data_.picture(at), .label = data_.classes[at]};
+        const auto width = data_.targets.size() / data_.classes.size();
+        const auto first = data_.targets.begin() + static_cast<std::ptrdiff_t>(at * width);
+        return {.picture = data_.picture(at),
+                .label = data_.classes[at],
+                .numbers = {first, first + static_cast<std::ptrdiff_t>(width)}};
     }
     std::optional<uint64_t> rowCount(Split split) const override {
         return data_.splits[static_cast<size_t>(split)].size();
@@ -82,6 +85,19 @@ std::unique_ptr<ImageTaskInstance> makeImages(const TaskValues& values, const Ta
     return std::make_unique<StoredImages>(
         readImageData(settings.data.pictures, {size, size}, settings.data.modelPictures), augmentationOf(values),
         settings.seed);
+}
+
+template <const Task& task>
+std::unique_ptr<ImageTaskInstance> makeLabelled(const TaskValues& values, const TaskSettings& settings) {
+    const DataSettings& data = settings.data;
+    if (data.pictures.empty())
+        failParameter(task.id, "data", "no folder of pictures is given",
+                      "choose a folder with pictures and metadata.csv, which has the columns file_name and labels");
+    const int64_t size = values.integer("size");
+    return std::make_unique<StoredImages>(readLabelledPictures(data.pictures, data.modelLabels,
+                                                               labelKindOf(task.activation), {size, size},
+                                                               data.modelPictures),
+                                          augmentationOf(values), settings.seed);
 }
 
 constexpr std::string_view kHint =
@@ -123,6 +139,37 @@ constinit const Task kImagesTask{
     .successLevel = 0.9,
     .readsData = true,
     .makeImages = makeImages,
+};
+
+constinit const Task kPictureLabelsTask{
+    .id = "picture-labels",
+    .title = "Labels of pictures",
+    .summary = "Learns any number of labels of a picture from a folder with metadata.csv, .jsonl or .tsv: the column "
+               "file_name, and the column labels with several separated by | ; or a comma, or a column of 1 and 0 for "
+               "each label",
+    .hint = kHint,
+    .params = kImagesParams,
+    .metric = Task::Metric::ExactMatch,
+    .metricName = "exact match",
+    .successLevel = 0.8,
+    .activation = ClassActivation::Sigmoid,
+    .readsData = true,
+    .makeImages = makeLabelled<kPictureLabelsTask>,
+};
+
+constinit const Task kPictureNumbersTask{
+    .id = "picture-numbers",
+    .title = "Numbers of pictures",
+    .summary = "Learns a number of a picture, such as a count or an age, from a folder as for picture-labels; a column "
+               "score, or a column for each number, has the numbers",
+    .hint = kHint,
+    .params = kImagesParams,
+    .metric = Task::Metric::Loss,
+    .metricName = "mean squared error",
+    .successLevel = 0.1,
+    .activation = ClassActivation::None,
+    .readsData = true,
+    .makeImages = makeLabelled<kPictureNumbersTask>,
 };
 
 } // namespace attn

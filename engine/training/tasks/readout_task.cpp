@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace attn {
 
@@ -15,19 +16,23 @@ Batch ReadoutTask::batch(Split split, uint64_t index, int rows) const {
                columns = static_cast<size_t>(columns_);
     Batch batch{.rows = rows};
     batch[Batch::kInputs].assign(count * width, Batch::kIgnored);
-    batch[Batch::kTargets].assign(count * columns, Batch::kIgnored);
+    if (columns > 0) batch[Batch::kTargets].assign(count * columns, Batch::kIgnored);
+    const size_t labelCount = columns > 0 ? 0 : labels().size();
+    if (columns == 0)
+        batch.numbers[Batch::kTargets].assign(count * labelCount, std::numeric_limits<float>::quiet_NaN());
     batch[Batch::kTypes].assign(count * width, 0);
     if (hidesTokens()) batch[Batch::kClasses].assign(count, Batch::kIgnored);
     for (size_t at = 0; at < count; ++at) {
         const uint64_t number = index * count + at;
         if (split != Split::Train && number >= validationRows_) continue; // beyond the end: no targets
         const ReadoutRow row = rowAt(split, number);
-        const auto to = [at](std::vector<int32_t>& values, size_t each) {
+        const auto to = [at](auto& values, size_t each) {
             return values.begin() + static_cast<std::ptrdiff_t>(at * each);
         };
         std::ranges::copy(row.tokens, to(batch[Batch::kInputs], width));
         std::ranges::copy(row.types, to(batch[Batch::kTypes], width));
-        std::ranges::copy(row.targets, to(batch[Batch::kTargets], columns));
+        if (columns > 0) std::ranges::copy(row.targets, to(batch[Batch::kTargets], columns));
+        if (columns == 0) std::ranges::copy(row.numbers, to(batch.numbers[Batch::kTargets], labelCount));
         if (!row.parents.empty()) {
             batch[Batch::kParents].resize(count * width, Batch::kIgnored);
             std::ranges::copy(row.parents, to(batch[Batch::kParents], width));
@@ -41,7 +46,10 @@ Example ReadoutTask::example(Split split, uint64_t index) const {
     ReadoutRow row = rowAt(split, split == Split::Train ? index : index % validationRows_);
     std::erase(row.targets, Batch::kIgnored);
     if (row.textClass) row.targets.insert(row.targets.begin(), *row.textClass);
-    return {.prompt = std::move(row.tokens), .answer = std::move(row.targets), .parents = std::move(row.parents)};
+    return {.prompt = std::move(row.tokens),
+            .answer = std::move(row.targets),
+            .parents = std::move(row.parents),
+            .numbers = std::move(row.numbers)};
 }
 
 std::optional<uint64_t> ReadoutTask::rowCount(Split split) const {

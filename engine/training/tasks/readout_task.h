@@ -14,6 +14,7 @@ namespace attn {
 struct ReadoutRow {
     std::vector<int32_t> tokens{}, types{}, targets{};
     std::vector<int32_t> parents{};     ///< see Batch::parents; empty: the text has no tree
+    std::vector<float> numbers{};       ///< in place of targets: one for each label
     std::optional<int32_t> textClass{}; ///< if the targets are hidden tokens of a text with a class
 };
 
@@ -26,7 +27,7 @@ public:
     std::optional<uint64_t> rowCount(Split split) const final;
 
 protected:
-    /// @param columns targets of a row
+    /// @param columns targets of a row; 0: they are numbers, one for each label
     ReadoutTask(std::string tokenizerJson, int context, int columns, uint64_t validationRows, uint64_t seed)
         : TaskInstance(std::move(tokenizerJson), context), columns_(columns), validationRows_(validationRows),
           seed_(seed) {}

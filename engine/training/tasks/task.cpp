@@ -47,6 +47,12 @@ std::vector<double> checkedValues(const Task& task, const TaskSettings& settings
 
 } // namespace
 
+LabelKind labelKindOf(ClassActivation activation) {
+    return activation == ClassActivation::Softmax   ? LabelKind::One
+           : activation == ClassActivation::Sigmoid ? LabelKind::Several
+                                                    : LabelKind::Number;
+}
+
 Segments segmentsOf(const Task& task, const TaskSettings& settings) {
     if (!task.segments) return {};
     const std::vector<double> values = checkedValues(task, settings);

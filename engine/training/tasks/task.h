@@ -2,7 +2,9 @@
 
 #include "engine/attention/mask/segments.h"
 #include "engine/core/param_values.h"
+#include "engine/data/labelled_rows.h"
 #include "engine/data/split.h"
+#include "engine/models/class_activation.h"
 #include "engine/models/text_readout.h"
 #include "engine/models/written_picture.h"
 #include "engine/text/tokenizer.h"
@@ -26,6 +28,8 @@ namespace attn {
 struct Example {
     std::vector<int32_t> prompt{}, answer{}, source{};
     std::vector<int32_t> parents{}; ///< of the prompt's words; empty: it has no tree of its own
+    /// Of a task that asks for several labels or for numbers, in place of an answer: 1 or 0, or a number, for each.
+    std::vector<float> numbers{};
     bool operator==(const Example&) const = default;
 };
 
@@ -98,8 +102,10 @@ struct Task {
     enum class Metric {
         ExactMatch, ///< share of examples with a right answer; successful at or above the level
         TokenMatch, ///< share of right targets; successful at or above the level
-        Loss,       ///< mean cross-entropy on the validation split, in nats; successful at or below the level
-        Bits        ///< the loss in bits: bits per dimension of a picture
+        /// Mean loss on the validation split: cross-entropy in nats, or squared error; successful at or below the
+        /// level.
+        Loss,
+        Bits ///< the loss in bits: bits per dimension of a picture
     };
 
     std::string_view id;         ///< "sort"
@@ -113,8 +119,10 @@ struct Task {
     double successLevel = 0.99;
     bool readsText = false;                       ///< needs TaskSettings::text
     TextReadout readout = TextReadout::NextToken; ///< the meaning of targets
-    bool hasPrefix = false;                       ///< tokens before the first target see one another in both directions
-    bool permutes = false; ///< predicts hidden tokens in an order of its own, which needs a query stream
+    /// The answers about a whole text or picture: one class, several labels, or numbers.
+    ClassActivation activation = ClassActivation::Softmax;
+    bool hasPrefix = false; ///< tokens before the first target see one another in both directions
+    bool permutes = false;  ///< predicts hidden tokens in an order of its own, which needs a query stream
     /// For a task that hides whole segments of a text, each of which a second stream reads alone: the segments of every
     /// row. Null: the task hides none.
     Segments (*segments)(const TaskValues& values) = nullptr;
@@ -137,6 +145,8 @@ struct Task {
     bool measuresShare() const { return metric == Metric::ExactMatch || metric == Metric::TokenMatch; }
 };
 
+/// What the labels of a table are, for a task with these answers.
+LabelKind labelKindOf(ClassActivation activation);
 /// The segments of a task's rows; none if the task hides none. @throws Error naming the parameter and its range
 Segments segmentsOf(const Task& task, const TaskSettings& settings);
 /// Makes a task with sequences. @throws Error naming the parameter and its range
