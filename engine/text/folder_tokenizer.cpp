@@ -4,6 +4,7 @@
 #include "engine/io/is_in_folder.h"
 #include "engine/io/json_file.h"
 #include "engine/text/bert_vocabulary.h"
+#include "engine/text/prefix_space.h"
 #include "engine/text/sentence_piece_parts.h"
 #include "engine/text/tokenizer.h"
 #include "engine/text/tokenizer_files.h"
@@ -69,26 +70,13 @@ void followBertClass(json& document, const TokenizerFiles& files) {
         config.find("strip_accents") ? json(config.flag("strip_accents", false)) : json(nullptr);
 }
 
-/// Sets whether a space precedes the first word. A class omits it unless tokenizer_config.json asks for it or the class
-/// begins with it; LlamaTokenizer alone leaves it to tokenizer.json.
-/// @source transformers 4.45, tokenization_utils_fast.py, PreTrainedTokenizerFast.__init__, and the classes' own files
-void followPrefixSpace(json& document, const TokenizerFiles& files) {
-    const auto pre = document.find("pre_tokenizer");
-    if (pre == document.end() || !pre->is_object() || pre->value("type", json()) != "ByteLevel") return;
-    constexpr std::array<std::string_view, 2> kBeginWithSpace{"BlenderbotTokenizer", "LayoutLMv3Tokenizer"};
-    const std::string& name = files.className();
-    const bool decides = !name.empty() && name != "LlamaTokenizer";
-    if (decides || files.config().find("add_prefix_space"))
-        (*pre)["add_prefix_space"] =
-            files.config().flag("add_prefix_space", std::ranges::count(kBeginWithSpace, name) > 0);
-}
-
 /// What the small files change in a tokenizer.json besides the tokens around a text.
-void followFiles(json& document, const TokenizerFiles& files, Kind kind) {
+/// @param warnings gets sentences about what they say and the class does not obey
+void followFiles(json& document, const TokenizerFiles& files, Kind kind, std::vector<std::string>& warnings) {
     if (!document.is_object()) return; // the reader of the document reports this
     addTokens(document, files);
     if (kind == Kind::Bert) followBertClass(document, files);
-    followPrefixSpace(document, files);
+    followPrefixSpace(document, files, warnings);
 }
 
 // ---------------------------------------------------------------- tokens around a text
@@ -304,7 +292,9 @@ void addTokens(TokenizerParts& parts, const TokenizerFiles& files) {
     parts.added = AddedTokens(std::move(tokens));
 }
 
-TokenizerParts piecesParts(const fs::path& file, const TokenizerFiles& files, Kind kind) {
+/// @param warnings gets sentences about what the files say and the class does not obey
+TokenizerParts piecesParts(const fs::path& file, const TokenizerFiles& files, Kind kind,
+                           std::vector<std::string>& warnings) {
     const JsonNode config = files.config();
     const std::string name = file.string();
     const auto refuse = [&](const std::string& what) {
@@ -314,6 +304,9 @@ TokenizerParts piecesParts(const fs::path& file, const TokenizerFiles& files, Ki
     if (kind == Kind::T5 || kind == Kind::Llama) {
         pieces.addsPrefix = config.flag("add_prefix_space", pieces.addsPrefix);
         pieces.prefixesOnlyFirst = !config.flag("legacy", true);
+    } else if (const std::string warning = prefixSpaceWarning(files, pieces.addsPrefix, file.filename().string());
+               !warning.empty()) {
+        warnings.push_back(warning);
     }
     TokenizerParts parts = [&] {
         switch (kind) {
@@ -369,7 +362,7 @@ std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
     if (hasJson) {
         const std::string name = (folder / "tokenizer.json").string();
         json document = readJsonFile(name, warnings);
-        followFiles(document, files, kind);
+        followFiles(document, files, kind, warnings);
         return finished(TokenizerParts::parse(document, name), kind == Kind::Llama);
     }
     const fs::path vocabulary = folder / "vocab.txt", words = folder / "vocab.json";
@@ -382,7 +375,7 @@ std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
     for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
         if (isInFolder(folder / name)) {
             refuseUnknown(folder / name);
-            return finished(piecesParts(folder / name, files, kind), kind == Kind::Llama);
+            return finished(piecesParts(folder / name, files, kind, warnings), kind == Kind::Llama);
         }
     if (isInFolder(words) && isInFolder(folder / "merges.txt")) {
         refuseUnknown(words);
@@ -409,7 +402,7 @@ std::string wholeTokenizerJson(const fs::path& folder) {
     std::vector<std::string> ignored; // opening the model reports these warnings
     const json before = readJsonFile(name, ignored);
     json document = before;
-    followFiles(document, files, kind);
+    followFiles(document, files, kind, ignored);
     TokenizerParts parts = TokenizerParts::parse(document, name);
     if (followEnds(parts, files, kind == Kind::Llama)) document["post_processor"] = templateJson(parts);
     if (document == before) return readTextFile(path, kMostJsonBytes);

@@ -2,8 +2,6 @@
 
 #include "engine/text/json_node.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
 namespace attn {

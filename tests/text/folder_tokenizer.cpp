@@ -43,6 +43,31 @@ json letters() {
               {"merges", {"a b"}}}}};
 }
 
+/// Words as Llama's vocabulary: <s> 0, </s> 1, a sign for a space 2, a 3, b 4, the sign with a 5, the sign with b 6.
+/// @param scheme of the sign before a text; null: the older way, a sign before every part
+json signs(const json& scheme) {
+    const std::string sign = "\u2581";
+    json older{{"type", "Sequence"},
+               {"normalizers",
+                {{{"type", "Prepend"}, {"prepend", sign}},
+                 {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", sign}}}}},
+        newer{{"type", "Metaspace"}, {"replacement", sign}, {"prepend_scheme", scheme}, {"split", false}};
+    return {{"added_tokens", {special("<s>", 0), special("</s>", 1)}},
+            {"normalizer", scheme.is_null() ? older : json()},
+            {"pre_tokenizer", scheme.is_null() ? json() : newer},
+            {"post_processor", nullptr},
+            {"decoder",
+             {{"type", "Sequence"},
+              {"decoders",
+               {{{"type", "Replace"}, {"pattern", {{"String", sign}}}, {"content", " "}},
+                {{"type", "Fuse"}},
+                {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}}}}},
+            {"model",
+             {{"type", "BPE"},
+              {"vocab", {{"<s>", 0}, {"</s>", 1}, {sign, 2}, {"a", 3}, {"b", 4}, {sign + "a", 5}, {sign + "b", 6}}},
+              {"merges", {sign + " a", sign + " b"}}}}};
+}
+
 json bert(bool lowercases) {
     json vocabulary;
     for (const char* word :
@@ -164,6 +189,72 @@ TEST_CASE("folder tokenizers: a class says whether a blank begins a text, and GP
         CHECK(ids(name, {{"add_prefix_space", true}}) == Ids{0, 4, 5});
     }
     CHECK(ids("BlenderbotTokenizer") == Ids{0, 4, 5});
+}
+
+TEST_CASE("folder tokenizers: SentencePiece's space before a text follows tokenizer_config.json, or is named",
+          "[text]") {
+    struct Read {
+        Ids ids;
+        std::string text, warnings;
+        bool operator==(const Read&) const = default;
+    };
+    const auto read = [&](const json& document, const char* name, const json& more) {
+        const Tokenizer tokenizer =
+            Files({{"tokenizer.json", document}, {"tokenizer_config.json", config(name, more)}}).tokenizer();
+        const Ids ids = tokenizer.encode("a</s>b", false).ids;
+        std::string warnings;
+        for (const std::string& each : tokenizer.warnings()) warnings += each;
+        return Read{ids, tokenizer.decode(ids, true), warnings};
+    };
+    const Read each{{5, 1, 6}, "a b", ""}, first{{5, 1, 4}, "ab", ""}, none{{3, 1, 4}, "ab", ""};
+    const json older = signs(nullptr), no = {{"add_prefix_space", false}};
+    CHECK(read(older, "LlamaTokenizer", json::object()) == each);
+    CHECK(read(signs("first"), "LlamaTokenizer", json::object()) == first);
+    // Llama's class makes its steps again if add_prefix_space is there.
+    for (const json& document : {older, signs("always"), signs("first"), signs("never")}) {
+        CAPTURE(document.dump());
+        for (const json& legacy : {json(), json(true), json(false)}) {
+            CAPTURE(legacy.dump());
+            CHECK(read(document, "LlamaTokenizerFast", {{"add_prefix_space", false}, {"legacy", legacy}}) == none);
+            if (!legacy.is_null())
+                CHECK(read(document, "LlamaTokenizer", {{"add_prefix_space", true}, {"legacy", legacy}}) ==
+                      (legacy == true ? each : first));
+        }
+    }
+    CHECK(read(older, "LlamaTokenizer", {{"add_prefix_space", true}}) == each);
+    CHECK(read(signs("first"), "LlamaTokenizer", {{"add_prefix_space", true}}) == first);
+    CHECK(read(signs("never"), "LlamaTokenizer", {{"add_prefix_space", nullptr}, {"legacy", false}}).ids == none.ids);
+    CHECK(read(signs("first"), "T5Tokenizer", no).ids == none.ids);
+    CHECK(read(signs("never"), "T5Tokenizer", {{"add_prefix_space", true}, {"legacy", true}}).ids == each.ids);
+    // Alone, legacy changes nothing.
+    Read named = read(older, "LlamaTokenizer", {{"legacy", false}});
+    CHECK(named.ids == each.ids);
+    CHECK_THAT(named.warnings,
+               CONTAINS("says \"legacy\": false, which LlamaTokenizer does not obey: tokenizer.json puts "
+                        "a space before every part"));
+    named = read(signs("first"), "LlamaTokenizer", {{"legacy", true}});
+    CHECK(named.ids == first.ids);
+    CHECK_THAT(named.warnings, CONTAINS("\"legacy\": true") && CONTAINS("before the first word of a text only"));
+    CHECK(read(older, "LlamaTokenizer", {{"legacy", true}}) == each);
+    // Other classes follow tokenizer.json.
+    named = read(older, "PreTrainedTokenizerFast", no);
+    CHECK(named.ids == each.ids);
+    CHECK_THAT(named.warnings, CONTAINS("says \"add_prefix_space\": false, which PreTrainedTokenizer does not obey: "
+                                        "tokenizer.json puts a space before a text"));
+    CHECK_THAT(read(signs("never"), "GemmaTokenizer", {{"add_prefix_space", true}}).warnings,
+               CONTAINS("tokenizer.json puts no space before a text"));
+    json sequence = letters();
+    sequence["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {sequence["pre_tokenizer"]}}};
+    const auto warnings = [&](const json& small) {
+        return Files({{"tokenizer.json", sequence}, {"tokenizer_config.json", small}}).tokenizer().warnings();
+    };
+    CHECK(warnings(config("Qwen2Tokenizer", no)).empty());
+    CHECK(warnings(config("Qwen2Tokenizer", {{"add_prefix_space", true}})).size() == 1);
+    const Files pieces({});
+    std::filesystem::copy(kFolders / "camembert", pieces.path());
+    pieces.write("tokenizer_config.json", config("CamembertTokenizer", no));
+    REQUIRE(pieces.tokenizer().warnings().size() == 1);
+    CHECK_THAT(pieces.tokenizer().warnings().front(), CONTAINS("sentencepiece.bpe.model puts a space before a text"));
 }
 
 TEST_CASE("folder tokenizers: added and named tokens come from the files in transformers' order", "[text]") {
