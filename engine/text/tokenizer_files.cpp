@@ -1,5 +1,6 @@
 #include "engine/text/tokenizer_files.h"
 
+#include "engine/io/input_file.h"
 #include "engine/io/is_in_folder.h"
 #include "engine/io/json_file.h"
 
@@ -121,6 +122,32 @@ std::optional<nlohmann::json> readIfThere(const std::filesystem::path& file, std
     return readJsonFile(file, warnings);
 }
 
+/// Makes the list of its tokens of an "extra_special_tokens" that also names them, in the order of the file, in which a
+/// tokenizer that lacks them gets them.
+void listExtraTokens(nlohmann::json& config, const std::filesystem::path& file) {
+    constexpr const char* kField = "extra_special_tokens";
+    const auto extra = config.find(kField);
+    if (extra == config.end() || !extra->is_object()) return;
+    std::vector<std::string> names;
+    bool isInside = false;
+    const auto noteName = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+        if (event != nlohmann::json::parse_event_t::key || depth > 2) return true;
+        if (depth == 1)
+            isInside = parsed == kField;
+        else if (isInside)
+            names.push_back(parsed.get<std::string>());
+        return true;
+    };
+    auto named = nlohmann::json::parse(readTextFile(file, kMostJsonBytes), noteName).at(kField);
+    nlohmann::json tokens = nlohmann::json::array();
+    for (const std::string& name : names)
+        if (const auto token = named.find(name); token != named.end()) {
+            tokens.push_back(std::move(*token));
+            named.erase(token); // a name may stand twice
+        }
+    *extra = std::move(tokens);
+}
+
 int idFrom(const std::string& text, const JsonNode& node) {
     int id = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
@@ -139,6 +166,7 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
     std::error_code error;
     const bool isOwn = !small && std::filesystem::exists(folder / "recipe.json", error);
     if (small) config_ = std::move(*small);
+    listExtraTokens(config_, folder / "tokenizer_config.json");
     std::vector<std::string> ofModel; // ignored here: opening the model reports these warnings
     const auto model = readIfThere(folder / "config.json", ofModel);
     const std::string modelFile = (folder / "config.json").string();
@@ -189,14 +217,15 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
 void TokenizerFiles::readNamed(const JsonNode& from) {
     for (const char* field : kNamed)
         if (const auto node = from.find(field)) named_.insert_or_assign(field, tokenOf(*node, true));
-    if (const auto list = from.find("additional_special_tokens")) {
-        others_.clear();
-        for (const JsonNode& node : list->items()) others_.push_back(tokenOf(node, true));
-    }
+    for (const char* field : {"additional_special_tokens", "extra_special_tokens"})
+        if (const auto list = from.find(field)) {
+            others_[field].clear();
+            for (const JsonNode& node : list->items()) others_[field].push_back(tokenOf(node, true));
+        }
     special_.clear();
     for (const char* field : kNamed)
         if (const auto found = named_.find(field); found != named_.end()) special_.push_back(found->second);
-    special_.insert(special_.end(), others_.begin(), others_.end());
+    for (const auto& [field, tokens] : others_) special_.insert(special_.end(), tokens.begin(), tokens.end());
 }
 
 Kind TokenizerFiles::kind(bool hasTokenizerJson) const {

@@ -66,7 +66,8 @@ private:
     std::vector<std::string> warnings_;
     std::string configFile_, className_, modelType_;
     std::map<std::string, AddedTokens::Token> named_;
-    std::vector<AddedTokens::Token> added_, special_, others_; ///< the last: special ones without a field
+    std::map<std::string, std::vector<AddedTokens::Token>> others_; ///< special ones without a meaning, by field
+    std::vector<AddedTokens::Token> added_, special_;
 };
 
 /// A folder's tokenizer.json with what the small files beside it change: alone, it makes the same tokens of a text as

@@ -257,6 +257,30 @@ TEST_CASE("folder tokenizers: SentencePiece's space before a text follows tokeni
     CHECK_THAT(pieces.tokenizer().warnings().front(), CONTAINS("sentencepiece.bpe.model puts a space before a text"));
 }
 
+TEST_CASE("folder tokenizers: extra special tokens are special, with or without names", "[text]") {
+    const auto tokens = [](const json& extra, const json& more = json::array()) {
+        return Files({{"tokenizer.json", letters()},
+                      {"tokenizer_config.json", R"({"additional_special_tokens": )" + more.dump() +
+                                                    R"(, "extra_special_tokens": )" + extra.get<std::string>() + "}"}})
+            .tokenizer();
+    };
+    for (const char* extra : {R"(["<z>", {"content": "<img>", "lstrip": true}])",
+                              R"({"z_token": "<z>", "image_token": {"content": "<img>", "lstrip": true}})"}) {
+        CAPTURE(extra);
+        const Tokenizer tokenizer = tokens(extra, {"<more>"});
+        CHECK(tokenizer.encode("a <img>b<z>", false).ids == Ids{2, 8, 3, 7}); // the order of the file
+        CHECK(tokenizer.idOf("<more>") == 6);
+        CHECK(tokenizer.isSpecial(8));
+        CHECK(tokenizer.decode(Ids{2, 8, 3, 7}, true) == "ab");
+        CHECK(tokenizer.vocabularySize() == 9);
+    }
+    CHECK(tokens(R"({"a_token": "<x>", "b_token": "ab", "a_token": "<y>"})").idOf("<y>") == 6);
+    CHECK(tokens(R"({"b_token": "ab"})").isSpecial(5));
+    CHECK(tokens("null").vocabularySize() == 6);
+    CHECK(refuses([&] { tokens("3"); }, "extra_special_tokens"));
+    CHECK(refuses([&] { tokens(R"({"a": 3})"); }, "extra_special_tokens"));
+}
+
 TEST_CASE("folder tokenizers: added and named tokens come from the files in transformers' order", "[text]") {
     const auto added = [](const json& small) { return std::pair<std::string, json>("tokenizer_config.json", small); };
     const std::pair<std::string, json> letter("tokenizer.json", letters());
