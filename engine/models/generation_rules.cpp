@@ -1,9 +1,11 @@
 #include "engine/models/generation_rules.h"
 
 #include "engine/core/error.h"
+#include "engine/core/globs.h"
 #include "engine/core/quoting.h"
 #include "engine/io/is_in_folder.h"
 #include "engine/io/json_file.h"
+#include "engine/models/unread.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,7 +28,8 @@ public:
     Fields(const json& object, GenerationRules& rules, int64_t vocabulary)
         : object_(object), rules_(rules), vocabulary_(vocabulary) {}
 
-    const json* find(const char* field) const {
+    const json* find(const char* field) {
+        read_.insert(field);
         const auto found = object_.find(field);
         return found == object_.end() || found->is_null() ? nullptr : &*found;
     }
@@ -97,9 +100,17 @@ public:
         if (!isRight) complain(field, *value, "a list of lists of tokens");
         return all;
     }
+    /// The fields that nobody asked for, with their values.
+    std::vector<std::pair<std::string, json>> unread() const {
+        std::vector<std::pair<std::string, json>> found;
+        for (const auto& [field, value] : object_.items())
+            if (!read_.contains(field)) found.emplace_back(field, value);
+        return found;
+    }
 
 private:
     static constexpr uint64_t kMost = 1 << 30;
+    std::set<std::string> read_;
     const json& object_;
     GenerationRules& rules_;
     int64_t vocabulary_;
@@ -112,8 +123,8 @@ ClassTokens usualTokens(const json& config) {
 
 /// Fields that change which tokens are written and that this program does not obey, with the values that change
 /// nothing.
-void nameOthers(const Fields& fields, GenerationRules& rules) {
-    static const std::vector<std::pair<const char*, json>> kOthers{{"typical_p", 1.0},
+const std::vector<std::pair<std::string, json>>& othersWithUsual() {
+    static const std::vector<std::pair<std::string, json>> kOthers{{"typical_p", 1.0},
                                                                    {"epsilon_cutoff", 0.0},
                                                                    {"eta_cutoff", 0.0},
                                                                    {"top_h", nullptr},
@@ -133,11 +144,60 @@ void nameOthers(const Fields& fields, GenerationRules& rules) {
                                                                    {"stop_strings", nullptr},
                                                                    {"max_time", nullptr},
                                                                    {"dola_layers", nullptr}};
+    return kOthers;
+}
+
+/// Fields of generation_config.json that do not change which tokens are written: notes of the program that wrote it,
+/// what a run returns, how it saves time or memory, and tokens that this program takes from the tokenizer or has no use
+/// for. As globs.
+constexpr std::array<std::string_view, 27> kSilent{"_commit_hash",
+                                                   "_from_model_config",
+                                                   "assistant_*",
+                                                   "bos_token_id",
+                                                   "compile_config",
+                                                   "disable_compile",
+                                                   "is_assistant",
+                                                   "low_memory",
+                                                   "max_matching_ngram_size",
+                                                   "num_assistant_tokens",
+                                                   "num_assistant_tokens_schedule",
+                                                   "num_return_sequences",
+                                                   "output_attentions",
+                                                   "output_hidden_states",
+                                                   "output_logits",
+                                                   "output_scores",
+                                                   "pad_token_id",
+                                                   "prefill_chunk_size",
+                                                   "prompt_lookup_num_tokens",
+                                                   "remove_invalid_values",
+                                                   "return_dict_in_generate",
+                                                   "return_legacy_cache",
+                                                   "target_lookbehind",
+                                                   "torch_dtype",
+                                                   "transformers_version",
+                                                   "trust_remote_code",
+                                                   "use_cache"};
+
+/// Names the fields that this program does not obey, unless their values change nothing. In config.json, the fields
+/// that it does not know are no rules of writing.
+void nameOthers(const Fields& fields, GenerationRules& rules, bool isOwnFile) {
+    constexpr size_t kMostNames = 12;
     std::vector<std::string> names;
-    for (const auto& [field, usual] : kOthers)
-        if (const json* value = fields.find(field); value != nullptr && *value != usual) names.emplace_back(field);
-    if (!names.empty())
-        rules.warnings.push_back(fmt::format("{}: this program does not obey {}", rules.file, fmt::join(names, ", ")));
+    for (const auto& [field, value] : fields.unread()) {
+        const auto usual = std::ranges::find(othersWithUsual(), field, &std::pair<std::string, json>::first);
+        const bool isKnown = usual != othersWithUsual().end();
+        const bool isNeutral = isOff(value) || (isKnown && value == usual->second);
+        const bool isSilent =
+            std::ranges::any_of(kSilent, [&name = field](std::string_view glob) { return matchesGlob(glob, name); });
+        // A cache holds the same numbers, wherever it lies, unless it is quantized.
+        const bool isCache = field == "cache_implementation" && value != "quantized";
+        if ((isOwnFile || isKnown) && !isNeutral && !isSilent && !isCache) names.push_back(printable(field));
+    }
+    if (names.empty()) return;
+    const size_t more = names.size() - std::min(names.size(), kMostNames);
+    names.resize(names.size() - more);
+    rules.warnings.push_back(fmt::format("{}: this program does not obey {}{}", rules.file, fmt::join(names, ", "),
+                                         more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
 void readChoice(Fields& fields, GenerationRules& rules, bool isOwnFile) {
@@ -268,7 +328,7 @@ GenerationRules GenerationRules::read(const std::filesystem::path& folder, const
     if (const int most = fields.wholeNumber("max_length", 0); most > 0) rules.maxLength = most;
     if (const int most = fields.wholeNumber("max_new_tokens", 0); most > 0) rules.maxNewTokens = most;
     readChoice(fields, rules, isOwnFile);
-    nameOthers(fields, rules);
+    nameOthers(fields, rules, isOwnFile);
     return rules;
 }
 

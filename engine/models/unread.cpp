@@ -149,11 +149,10 @@ bool isSilent(std::string_view field) {
            std::ranges::any_of(kSilentGlobs, [&](std::string_view glob) { return matchesGlob(glob, field); });
 }
 
-/// Whether a value switches nothing on.
+/// Whether a value of a field changes nothing.
 bool isNeutral(const std::string& field, const nlohmann::json& value) {
     if (field == "is_causal") return value == true; // false makes a decoder of transformers read in both directions
-    if (value.is_null() || value == false) return true;
-    if ((value.is_array() || value.is_object() || value.is_string()) && (value.empty() || value == "")) return true;
+    if (isOff(value)) return true;
     if (field == "layer_types")
         return value.is_array() &&
                std::ranges::all_of(value, [](const auto& type) { return type == "full_attention"; });
@@ -175,6 +174,11 @@ void collect(const nlohmann::json& object, const FieldLog& log, const std::strin
 }
 
 } // namespace
+
+bool isOff(const nlohmann::json& value) {
+    if (value.is_null() || value == false) return true;
+    return (value.is_array() || value.is_object() || value.is_string()) && (value.empty() || value == "");
+}
 
 std::vector<LeftOut::Field> unreadFields(const nlohmann::json& config, const FieldLog& log) {
     std::vector<LeftOut::Field> found;

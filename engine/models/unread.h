@@ -13,8 +13,11 @@
 
 namespace attn {
 
-/// The fields that nobody read, without those that change no number of a run, and without values that switch nothing on
-/// (null, false, an empty text, list or object).
+/// Whether a value of any field switches nothing on: null, false, an empty text, list or object.
+bool isOff(const nlohmann::json& value);
+
+/// The fields that nobody read, without those that change no number of a run, and without values that switch nothing
+/// on.
 std::vector<LeftOut::Field> unreadFields(const nlohmann::json& config, const FieldLog& log);
 
 /// The tensors that no parameter is read from. Copies of a table are none of them.

@@ -67,6 +67,38 @@ TEST_CASE("class tokens: the least number of new tokens counts before the least 
     CHECK(wrong.warnings.size() == 1);
 }
 
+TEST_CASE("class tokens: what a generation_config.json asks for and this program does not obey is named", "[models]") {
+    const auto warningsOf = [](const json& own) { return rulesOf({}, 50, own.dump().c_str()).warnings; };
+    using Warnings = std::vector<std::string>;
+    CHECK(warningsOf({{"bos_token_id", 1},
+                      {"eos_token_id", 2},
+                      {"pad_token_id", 0},
+                      {"do_sample", true},
+                      {"temperature", 0.6},
+                      {"top_k", 5},
+                      {"min_p", 0.1},
+                      {"use_cache", true},
+                      {"transformers_version", "4.57.0"},
+                      {"_from_model_config", true},
+                      {"cache_implementation", "hybrid"},
+                      {"typical_p", 1},
+                      {"num_beam_groups", 1},
+                      {"stop_strings", nullptr},
+                      {"new_field", nullptr},
+                      {"new_switch", false},
+                      {"forced_decoder_ids", json::array()}})
+              .empty());
+    CHECK(warningsOf({{"typical_p", 0.9}, {"cache_implementation", "quantized"}, {"new_field", 2}}) ==
+          Warnings{"generation_config.json: this program does not obey cache_implementation, new_field, typical_p"});
+    json many;
+    for (int i = 10; i < 30; ++i) many["field" + std::to_string(i)] = i;
+    REQUIRE(warningsOf(many).size() == 1);
+    CHECK_THAT(warningsOf(many).front(), CONTAINS("obey field10, field11,") && CONTAINS("field21 and 8 more"));
+    // What config.json has besides is no rule of writing.
+    CHECK(rulesOf({{"new_field", 2}, {"typical_p", 0.9}}).warnings ==
+          Warnings{"config.json: this program does not obey typical_p"});
+}
+
 TEST_CASE("class tokens: a model that does not say its end or its start has those of its class", "[models]") {
     const auto open = [](const char* model, std::initializer_list<const char*> fields) {
         ModelFolder folder(model);
