@@ -153,6 +153,19 @@ private:
         return used;
     }
 
+    /// Notes that "layer_types" needs no reading where it says what the layers do.
+    void passLayerTypes() {
+        constexpr const char* kField = "layer_types";
+        const ConfigReader asked(weights_.config(), weights_.configFile());
+        if (!asked.has(kField)) return;
+        std::vector<std::string> types;
+        for (const LayerAttention& layer : config_.layers) {
+            const bool seesAll = layer.spec.mask == MaskExpression() || layer.spec.mask == MaskExpression::causal();
+            types.emplace_back(seesAll ? "full_attention" : "sliding_attention");
+        }
+        if (*asked.value(kField) == nlohmann::json(types)) weights_.fieldLog().note(kField);
+    }
+
     /// What the folder holds that nothing reads, and which readout predictions use where that is not clear.
     void findLeftOut(const std::set<std::string>& used) {
         std::vector<std::string> tables; // of tokens
@@ -160,6 +173,7 @@ private:
             if (config_.axis == AxisKind::Tokens && config_.tokens.isOwn == (parameter[1] != 'm'))
                 tables.push_back(recipeOf(family_, config_, parameter, names_).source);
         if (!tables.empty()) noteReadout(tables.back()); // that of the stack that says tokens
+        passLayerTypes();
         leftOut_ = {.tensors = unreadTensors(weights_, used, family_.leftovers, tables),
                     .repeats = weights_.repeats(),
                     .fields = unreadFields(weights_.config(), weights_.fieldLog()),

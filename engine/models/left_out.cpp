@@ -49,8 +49,8 @@ std::vector<std::string> sentencesOf(const LeftOut& leftOut) {
         std::vector<std::string> shown;
         for (const LeftOut::Field& field : leftOut.fields)
             if (shown.size() < kMost) shown.push_back(fmt::format("{}: {}", inQuotes(field.path), field.value));
-        sentences.push_back(fmt::format("config.json asks for {} that this program does not know or that the model's "
-                                        "family does not have: {}{}",
+        sentences.push_back(fmt::format("config.json asks for {} that this program does not know, that the model's "
+                                        "family does not have, or that another field replaces: {}{}",
                                         count == 1 ? "a setting" : fmt::format("{} settings", count),
                                         fmt::join(shown, ", "),
                                         count > kMost ? fmt::format(" and {} more", count - kMost) : ""));

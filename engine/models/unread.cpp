@@ -153,9 +153,6 @@ bool isSilent(std::string_view field) {
 bool isNeutral(const std::string& field, const nlohmann::json& value) {
     if (field == "is_causal") return value == true; // false makes a decoder of transformers read in both directions
     if (isOff(value)) return true;
-    if (field == "layer_types")
-        return value.is_array() &&
-               std::ranges::all_of(value, [](const auto& type) { return type == "full_attention"; });
     if (field == "crop_mode") return value == "center";
     return field == "partial_rotary_factor" && value == 1;
 }

@@ -333,6 +333,11 @@ TEST_CASE("configurations: windows follow Qwen2's three fields, and Mistral's on
     CHECK(slidingLayers("llama", {{"model_type", "mistral"}}) == Layers{0, 1}); // 4096
     CHECK(slidingLayers("llama", {{"model_type", "mistral"}, {"sliding_window", nullptr}}).empty());
     CHECK(slidingLayers("llama", {{"sliding_window", 4}}).empty());
+    const json full{"full_attention", "full_attention"};
+    CHECK(slidingLayers("qwen2_sliding", {{"layer_types", full}}).empty());
+    // Mistral's class has no types of layers.
+    CHECK(slidingLayers("llama", {{"model_type", "mistral"}, {"sliding_window", 4}, {"layer_types", full}}) ==
+          Layers{0, 1});
 }
 
 TEST_CASE("configurations: rotary positions follow one rule in Llama and GPT-NeoX", "[models]") {
@@ -347,6 +352,7 @@ TEST_CASE("configurations: rotary positions follow one rule in Llama and GPT-Neo
     CHECK(head(rotaryOf("gpt_neox", {{"rope_scaling", {{"type", "linear"}, {"factor", 4}}}}), 4) ==
           Values{10000, 0.25, 0, 4});
     CHECK(head(rotaryOf("llama", {{"rope_theta", 7}}), 1) == Values{7});
+    CHECK(head(rotaryOf("llama", {{"rope_theta", 7}, {"rope_parameters", {{"rope_theta", 9}}}}), 1) == Values{9});
     const json same{{"rope_type", "linear"}, {"rope_theta", 9}, {"factor", 2}};
     CHECK(head(rotaryOf("llama", {{"rope_parameters", {{"full_attention", same}, {"sliding_attention", same}}}}), 4) ==
           Values{9, 1, 0, 2});
