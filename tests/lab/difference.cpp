@@ -10,7 +10,7 @@
 #include "app/lab/widgets/matrix_view.h"
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
-#include "tests/lab/lab_window.h"
+#include "tests/lab/lens_test.h"
 
 using namespace attn;
 
@@ -210,8 +210,7 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
         if (id == "patching") continue; // needs another text: below
         if (id == "spans") continue;    // of which this model has none
         REQUIRE(lab.settle());
-        if (view.answer().matrix.isEmpty() && view.answer().bars.isEmpty() && view.answer().rows.empty())
-            lab.click("lensRun");
+        if (view.answer().matrix.isEmpty() && view.answer().bars.isEmpty() && view.answer().rows.empty()) runLens(lab);
         const auto isThere = [&] {
             const LensAnswer& answer = view.answer();
             if (id == "circuits") return !answer.rows.empty();

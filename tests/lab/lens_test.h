@@ -6,6 +6,14 @@
 
 namespace attn {
 
+/// Runs the lens in front by its button. A quick lens that began when the panel came to the front ends first: until
+/// then, the button says Stop and would stop that one.
+inline void runLens(LabWindow& lab) {
+    REQUIRE(lab.settle());
+    REQUIRE(lab.find<QPushButton>("lensRun").text() == "Run");
+    lab.click("lensRun");
+}
+
 /// Waits until the lens in front says why it cannot answer.
 inline bool lensRefuses(LabWindow& lab, const char* reason) {
     return lab.waitFor([&] {

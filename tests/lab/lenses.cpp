@@ -28,7 +28,7 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     for (int page = 0; page < pages.count(); ++page) {
         INFO(pages.itemText(page).toStdString());
         pages.setCurrentIndex(page);
-        if (!known[static_cast<size_t>(page)].isQuick) lab.click("lensRun");
+        if (!known[static_cast<size_t>(page)].isQuick) runLens(lab);
         if (pages.currentData() == "spans") {
             REQUIRE(lensRefuses(lab, kNoSpans));
             continue;
@@ -68,15 +68,18 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     pages.setCurrentIndex(pages.findData("attribution"));
     const auto& summary = lab.find<QLabel>("lensSummary");
     lab.find<QLineEdit>("lensTarget").setText("no such token");
-    lab.clickAndSettle("lensRun");
+    runLens(lab);
+    REQUIRE(lab.settle());
     CHECK_FALSE(lab.snapshot().failure);
     CHECK(summary.text().startsWith("“no such token” is no token or class of this model."));
     CHECK(summary.text().size() > 120); // the answer follows
     lab.find<QLineEdit>("lensTarget").clear();
-    lab.clickAndSettle("lensRun");
+    runLens(lab);
+    REQUIRE(lab.settle());
     CHECK_FALSE(summary.text().contains("is no token"));
     lab.find<QLineEdit>("lensAgainst").setText("no such token");
-    lab.clickAndSettle("lensRun");
+    runLens(lab);
+    REQUIRE(lab.settle());
     CHECK(summary.text().startsWith("“no such token” is no token or class of this model. No logit is subtracted."));
 }
 
@@ -94,7 +97,7 @@ TEST_CASE("lab: lenses follow a source and a target; two say that they need one 
         INFO(lens.id);
         pages.setCurrentIndex(page);
         if (lens.id == std::string("circuits") || lens.id == std::string("composition")) {
-            if (!lens.isQuick) lab.click("lensRun");
+            if (!lens.isQuick) runLens(lab);
             REQUIRE(lensRefuses(lab, "one stack"));
             continue;
         }
@@ -102,7 +105,7 @@ TEST_CASE("lab: lenses follow a source and a target; two say that they need one 
             REQUIRE(lensRefuses(lab, kNoSpans));
             continue;
         }
-        if (!lens.isQuick) lab.click("lensRun");
+        if (!lens.isQuick) runLens(lab);
         REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }));
         CHECK(lab.find<QLabel>("lensExplanation").text() == lens.explanation);
         if (lens.id == std::string("logit")) {
@@ -202,8 +205,8 @@ TEST_CASE("lab: a lens that fails ends with its reason, also after other command
         if (!lensPages()[static_cast<size_t>(page)].usesTarget) continue;
         INFO(pages.itemText(page).toStdString());
         pages.setCurrentIndex(page);
+        runLens(lab);
         REQUIRE(lab.settle());
-        lab.clickAndSettle("lensRun");
         next();
         CHECK_THAT(reading.text().toStdString(), CONTAINS("99999"));
     }

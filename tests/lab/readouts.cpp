@@ -4,7 +4,7 @@
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/system/temporary_folder.h"
 #include "engine/training/tasks/catalogue.h"
-#include "tests/lab/lab_window.h"
+#include "tests/lab/lens_test.h"
 
 #include <QComboBox>
 #include <QFile>
@@ -119,7 +119,8 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     const auto run = [&](const char* lens) {
         REQUIRE(pages.findData(lens) >= 0);
         pages.setCurrentIndex(pages.findData(lens));
-        lab.clickAndSettle("lensRun");
+        runLens(lab);
+        REQUIRE(lab.settle());
     };
     const auto says = [&](const char* lens, const QString& text) {
         INFO(lens);

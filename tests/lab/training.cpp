@@ -5,6 +5,7 @@
 #include "app/lab/widgets/status_strip.h"
 #include "engine/io/run_folder.h"
 #include "engine/training/tasks/catalogue.h"
+#include "tests/lab/lens_test.h"
 #include "tests/lab/training_test.h"
 
 #include <QCheckBox>
@@ -351,7 +352,8 @@ TEST_CASE("lab: a lens stays current while training is paused, and the views fol
     pages.setCurrentIndex(pages.findData("ablation"));
     REQUIRE(lab.settle()); // until then, a view of the newest step may take the answer away
     REQUIRE(lab.waitFor([&] { return lab.find<QAbstractButton>("lensRun").isEnabled(); }));
-    lab.clickAndSettle("lensRun");
+    runLens(lab);
+    REQUIRE(lab.settle());
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }));
     const uint64_t version = lab.snapshot().sequenceVersion;
     CHECK_FALSE(lab.waitFor([&] { return lab.snapshot().sequenceVersion != version; }, 3'000));

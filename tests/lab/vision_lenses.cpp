@@ -4,6 +4,7 @@
 #include "engine/analysis/head_kinds.h"
 #include "engine/analysis/input_attribution.h"
 #include "engine/inference/vision_model.h"
+#include "tests/lab/lens_test.h"
 #include "tests/lab/vision_test.h"
 
 using namespace attn;
@@ -151,8 +152,7 @@ TEST_CASE("lab: in a model that merges tokens a cell of the patching lens change
     auto& other = lab.find<QComboBox>("interventionOther");
     other.setCurrentIndex(2);
     emit other.activated(2);
-    REQUIRE(lab.settle());
-    lab.click("lensRun");
+    runLens(lab);
     auto& matrix = lab.find<MatrixView>("lensMatrix");
     REQUIRE(lab.waitFor([&] { return matrix.figure().rows() == 4; }));
     CHECK(matrix.figure().columns() == 64);
