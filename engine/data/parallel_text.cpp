@@ -1,6 +1,7 @@
 #include "engine/data/parallel_text.h"
 
 #include "engine/core/error.h"
+#include "engine/core/quoting.h"
 #include "engine/data/gettext_catalogue.h"
 #include "engine/data/text_parts.h"
 #include "engine/data/translation_memory.h"
@@ -132,6 +133,26 @@ std::vector<TextPair> readTwoFiles(const fs::path& text, const fs::path& transla
     return pairs;
 }
 
+/// Says which lines of a table or of two files are left out. @param file of the first of them
+std::string lackingSentence(size_t lacking, size_t lines, size_t first, const fs::path& file) {
+    return fmt::format("{} of {} lines have an empty field, the first of them line {} of {}: training leaves them out.",
+                       lacking, lines, first, inQuotes(file.filename().string()));
+}
+
+/// Says which lines of two files have no text or no translation. Lines that are empty in both part paragraphs.
+std::string emptySides(const fs::path& text, const fs::path& translation) {
+    const std::vector<TextPair> pairs = readTwoFiles(text, translation);
+    size_t lacking = 0, first = 0;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+        const bool hasText = !withoutSpaceAround(pairs[i].source).empty();
+        if (hasText != withoutSpaceAround(pairs[i].target).empty() || lacking++ > 0) continue;
+        first = i;
+    }
+    if (lacking == 0) return {};
+    const bool isOfText = withoutSpaceAround(pairs[first].source).empty();
+    return lackingSentence(lacking, pairs.size(), first + 1, isOfText ? text : translation);
+}
+
 /// The format of a file that holds pairs: ".mo", ".gmo", ".po" or ".tmx"; empty: a table with tabs.
 std::string formatOf(const fs::path& path) {
     const std::string kind = lowerCase(path.extension().string());
@@ -177,7 +198,8 @@ std::vector<TextPair> readTasks(const fs::path& path) {
     return pairs;
 }
 
-std::string unreadFields(const fs::path& path, size_t fields) {
+std::string unreadLines(const fs::path& path, const fs::path& translation, size_t fields) {
+    if (!translation.empty()) return emptySides(path, translation);
     if (!formatOf(path).empty()) return {};
     const std::string text = readLines(path);
     const std::vector<std::string_view> lines = linesOf(text);
@@ -200,9 +222,7 @@ std::string unreadFields(const fs::path& path, size_t fields) {
             "{} of {} lines have more than {} fields with tabs between them: training does not read the others.",
             longer, lines.size(), fields);
     if (lacking > 0)
-        sentences +=
-            fmt::format("{}{} of {} lines have an empty field, the first of them line {}: training leaves them out.",
-                        sentences.empty() ? "" : " ", lacking, lines.size(), firstLacking);
+        sentences += (sentences.empty() ? "" : " ") + lackingSentence(lacking, lines.size(), firstLacking, path);
     return sentences;
 }
 

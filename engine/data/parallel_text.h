@@ -26,10 +26,11 @@ std::vector<TextPair> readPairs(const std::filesystem::path& text, const std::fi
 /// @source Raffel et al. 2020, arXiv:1910.10683, section 2.4
 std::vector<TextPair> readTasks(const std::filesystem::path& path);
 
-/// Names what readPairs() or readTasks() do not read of a table: the fields behind the first `fields` of a line with
-/// tabs, such as the source of a sentence, and lines of which one of the first is empty.
-/// @return sentences; empty: all is read  @throws Error like readPairs()
-std::string unreadFields(const std::filesystem::path& path, size_t fields);
+/// Names what readPairs() or readTasks() do not read of lines: the fields behind the first `fields` of a line with
+/// tabs, such as the source of a sentence, and lines of which one of the first is empty, or one side of two files.
+/// @param translation second file; empty: `path` holds all  @return sentences; empty: all is read
+/// @throws Error like readPairs()
+std::string unreadLines(const std::filesystem::path& path, const std::filesystem::path& translation, size_t fields);
 
 /// The catalogues (.mo) with which programs on this computer speak a language, the largest first.
 /// @param language "de", "pt-BR" or "pt_BR"

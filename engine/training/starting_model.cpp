@@ -325,9 +325,9 @@ std::string dataWarning(const Recipe& recipe) {
         return first + (first.empty() || second.empty() ? "" : " ") + second;
     };
     if (!data.pictures.empty()) return joined(tableRemark(recipe, task), picturesWarning(data.pictures));
-    const bool hasFields =
-        !data.text.empty() && data.translation.empty() && (task.readsTranslation || task.hasSubtasks);
-    return joined(hasFields ? unreadFields(data.text, task.hasSubtasks ? 3 : 2) : tableRemark(recipe, task),
+    const bool hasFields = !data.text.empty() && (task.readsTranslation || task.hasSubtasks);
+    const auto translation = task.readsTranslation ? data.translation : std::filesystem::path();
+    return joined(hasFields ? unreadLines(data.text, translation, task.hasSubtasks ? 3 : 2) : tableRemark(recipe, task),
                   unknownWarning(recipe));
 }
 

@@ -404,7 +404,15 @@ TEST_CASE("training from a model: the share of a text that its tokens cannot wri
     test::writeFile(folder.path() / "lacking.tsv", "a\tb\n\nc\t \n\td\n");
     pairs.settings.data.text = folder.path() / "lacking.tsv";
     CHECK(dataWarning(pairs) ==
-          "2 of 4 lines have an empty field, the first of them line 3: training leaves them out.");
+          "2 of 4 lines have an empty field, the first of them line 3 of \"lacking.tsv\": training leaves them out.");
+    test::writeFile(folder.path() / "text.en", "a\n\n\nc\n \n");
+    test::writeFile(folder.path() / "text.de", "b\n\nd\n\nf\n");
+    pairs.settings.data.text = folder.path() / "text.en";
+    pairs.settings.data.translation = folder.path() / "text.de";
+    CHECK(dataWarning(pairs) ==
+          "3 of 5 lines have an empty field, the first of them line 3 of \"text.en\": training leaves them out.");
+    std::swap(pairs.settings.data.text, pairs.settings.data.translation);
+    CHECK_THAT(dataWarning(pairs), CONTAINS("the first of them line 3 of \"text.en\""));
     Recipe tasks = suggestedRecipe(taskNamed("text-to-text"), "");
     tasks.settings.data.text = folder.path() / "pairs.tsv";
     CHECK(dataWarning(tasks) ==
