@@ -102,8 +102,12 @@ std::optional<MetricPoint> readNewestMetrics(const fs::path& run) {
     const InputFile file(run / kMetricsFile);
     std::string end(std::min(file.sizeBytes(), kMostLineBytes), '\0');
     file.read(file.sizeBytes() - end.size(), std::as_writable_bytes(std::span(end)));
-    while (end.ends_with('\n')) end.pop_back();
-    return pointFrom(end.substr(end.rfind('\n') + 1)); // npos + 1 is 0
+    for (;;) {
+        const size_t begin = end.rfind('\n') + 1; // npos + 1 is 0
+        if (auto point = pointFrom(end.substr(begin))) return point;
+        if (begin == 0) return std::nullopt;
+        end.resize(begin - 1);
+    }
 }
 
 } // namespace attn

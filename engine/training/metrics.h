@@ -59,7 +59,8 @@ struct RecordedMetrics {
 /// @throws Error if it is not a file or cannot be read
 RecordedMetrics readMetrics(const std::filesystem::path& run);
 
-/// The metrics of the newest step, without reading those before. None if there are none, or they are damaged.
+/// The metrics of the newest step, from the end of metrics.jsonl alone. Leaves out what readMetrics() leaves out. None
+/// if the end holds none.
 /// @throws Error as readMetrics()
 std::optional<MetricPoint> readNewestMetrics(const std::filesystem::path& run);
 

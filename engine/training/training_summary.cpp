@@ -35,9 +35,11 @@ std::string trainingSummary(const std::string& path) {
         const std::string what =
             start.empty() ? "task " + recipe.task : fmt::format("from {}, task {}", titleOfModel(start), recipe.task);
         const std::optional<MetricPoint> last = readNewestMetrics(run);
-        const auto loss = last ? last->find(metric_names::kValidationLoss) : std::nullopt;
-        if (!loss) return what;
-        return fmt::format("{}, {} steps, validation loss {:.2f}", what, last->step, *loss);
+        if (!last) return what;
+        const auto validation = last->find(metric_names::kValidationLoss); // not after every step
+        const auto loss = validation ? validation : last->find(metric_names::kLoss);
+        const std::string steps = fmt::format("{}, {} steps", what, last->step);
+        return loss ? fmt::format("{}, {} {:.2f}", steps, validation ? "validation loss" : "loss", *loss) : steps;
     } catch (const Error&) {
         return {}; // a model opens without them, and builtin:induction has none
     }

@@ -446,7 +446,12 @@ TEST_CASE("training summary: the task, steps and loss of a finished run, and not
     test::writeFile(folder / "metrics.jsonl", lines);
     CHECK(trainingSummary(run) == "task sort, 40 steps, validation loss 0.26");
     CHECK(trainingSummary((folder / "checkpoints/step-000020").string()) == trainingSummary(run));
-    test::writeFile(folder / "metrics.jsonl", lines + "{\"step\": 41, \"lo");
+    const std::string next = metricLine({.step = 41, .values = {{"loss", 0.512}}}), torn = "{\"step\": 42, \"lo";
+    for (const std::string& end : {next, next + torn, next + torn + "\n"}) {
+        test::writeFile(folder / "metrics.jsonl", lines + end);
+        CHECK(trainingSummary(run) == "task sort, 41 steps, loss 0.51");
+    }
+    test::writeFile(folder / "metrics.jsonl", torn);
     CHECK(trainingSummary(run) == "task sort");
     test::writeFile(folder / "recipe.json", "{");
     CHECK(trainingSummary(run).empty());
