@@ -169,6 +169,32 @@ TEST_CASE("training: the command line says which lines of a run's metrics are da
     CHECK_THAT(resumed.errors(), CONTAINS("warning: ") && CONTAINS("metrics.jsonl: line 1 of 3 is damaged"));
 }
 
+TEST_CASE("training: the command line says once what was damaged before, also beside another problem",
+          "[training][gpu]") {
+    const TemporaryFolder folder;
+    const fs::path metrics = folder / "run" / kMetricsFile;
+    {
+        TrainingRun run(folder / "run", smallRecipe(1000), kQuick, false);
+        advance(run, 3);
+        run.save();
+    }
+    std::string text = bytesOf(metrics);
+    text[0] = '!';
+    writeFile(metrics, text);
+    std::optional<TrainProgram> resumed;
+    {
+        const FileSizeLimit limit(20'000); // more than the other files, and less than the metrics of all steps
+        resumed.emplace(std::vector<std::string>{"--resume", "--out", (folder / "run").string()});
+    }
+    REQUIRE(resumed->waitToSay("the metrics cannot be written"));
+    resumed->liftFileSizeLimit();
+    REQUIRE(resumed->waitToSay("the metrics are written and measured again"));
+    CHECK(resumed->wait() == 0);
+    const std::string said = resumed->errors(), piece = "is damaged and left out";
+    REQUIRE(said.find(piece) != std::string::npos);
+    CHECK(said.find(piece) == said.rfind(piece));
+}
+
 TEST_CASE("training: a folder that is removed while the model trains is written again", "[training][gpu]") {
     const TemporaryFolder folder;
     const fs::path path = folder / "run";

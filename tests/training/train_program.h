@@ -14,6 +14,8 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -79,6 +81,12 @@ public:
     TrainProgram& operator=(const TrainProgram&) = delete;
 
     void send(int signal) const { kill(child_, signal); }
+    /// Ends a FileSizeLimit that it was started under, and this process no longer is.
+    void liftFileSizeLimit() const {
+        rlimit own{};
+        REQUIRE(getrlimit(RLIMIT_FSIZE, &own) == 0);
+        REQUIRE(prlimit(child_, RLIMIT_FSIZE, &own, nullptr) == 0);
+    }
     /// @return whether the condition holds within two minutes
     static bool waitFor(const std::function<bool()>& condition) {
         for (int tries = 0; tries < 12'000; ++tries) {
@@ -87,11 +95,16 @@ public:
         }
         return false;
     }
+    /// Reads what it writes to standard error until there is a piece in it. @return false: it ends without
+    bool waitToSay(std::string_view piece) {
+        while (text_.find(piece) == std::string::npos)
+            if (!readMore()) return false;
+        return true;
+    }
     /// @return the exit code, or minus the signal that ended it
     int wait() {
-        std::array<char, 4096> piece{};
-        for (ssize_t count = 0; errors_ >= 0 && (count = read(errors_, piece.data(), piece.size())) > 0;)
-            text_.append(piece.data(), static_cast<size_t>(count));
+        while (errors_ >= 0 && readMore()) {
+        }
         int status = 0;
         waitpid(std::exchange(child_, -1), &status, 0);
         return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
@@ -104,6 +117,13 @@ public:
     }
 
 private:
+    bool readMore() {
+        std::array<char, 4096> piece{};
+        const ssize_t count = read(errors_, piece.data(), piece.size());
+        if (count > 0) text_.append(piece.data(), static_cast<size_t>(count));
+        return count > 0;
+    }
+
     pid_t child_ = -1;
     int errors_ = -1;
     std::string text_;
