@@ -402,6 +402,31 @@ TEST_CASE("sessions: the window opens where it was closed", "[lab]") {
     CHECK(window.findChild<QWidget*>("failureBanner")->isVisible());
 }
 
+TEST_CASE("sessions: a text that the user has removed stays away at the next start", "[lab]") {
+    const QTemporaryDir folder;
+    makeApplication(folder.path());
+    const auto setup = [&] {
+        return MainWindow::Setup{
+            .preferences = Preferences{}, .device = {}, .path = "builtin:induction", .autosaveFolder = folder.path()};
+    };
+    {
+        MainWindow window(setup());
+        window.show();
+        REQUIRE(QTest::qWaitFor([&] { return window.workbench().hasModel(); }, 300'000));
+        window.bridge().post(SetPromptCommand{});
+        const auto isEmpty = [&] { return window.workbench().snapshot()->sequence->text.empty(); };
+        REQUIRE(QTest::qWaitFor(isEmpty, 300'000));
+        window.close();
+    }
+    MainWindow window(setup());
+    window.show();
+    REQUIRE(QTest::qWaitFor([&] { return window.workbench().hasModel() && !window.session().isRestoring(); }, 300'000));
+    REQUIRE(window.bridge().waitIdle());
+    REQUIRE(QTest::qWaitFor([&] { return window.workbench().snapshot() == window.bridge().latest(); }, 300'000));
+    CHECK(window.workbench().snapshot()->sequence->tokens.empty());
+    CHECK(window.findChild<QPlainTextEdit*>("prompt")->toPlainText().isEmpty());
+}
+
 TEST_CASE("sessions: undo leads back from a run that trains, and the step can be done again", "[lab]") {
     LabWindow lab("builtin:induction", "abcabc");
     lab.press(lab.action("trainPlay"));

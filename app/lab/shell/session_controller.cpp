@@ -186,7 +186,7 @@ void SessionController::continueRestore() {
     if (!pending_ || !isOpen(*pending_)) return;
     const SessionDocument document = *std::exchange(pending_, std::nullopt);
     const QScopedValueRollback changesViews(changesViews_, true);
-    if (!document.branches.empty() || !document.given.empty() || !document.source.empty())
+    if (bench_.reads(AxisKind::Tokens)) // also without a text, which the user has removed: the model has its example
         parts_.bridge.post(document.restoreCommand());
     bench_.setSampling(document.sampling);
     leaveStart();
