@@ -70,6 +70,23 @@ TEST_CASE("opening at the start: a sentence says what cannot be opened, beside t
     }
 }
 
+TEST_CASE("opening at the start: a folder or a session without a model is refused beside the example", "[lab]") {
+    const Files files;
+    REQUIRE(QDir().mkpath(files.path("no model")));
+    SessionDocument session = smallSession();
+    session.modelPath = files.path("no model");
+    REQUIRE_FALSE(saveSession(session, files.path("orphan.attnlab")));
+    for (const char* name : {"no model", "orphan.attnlab"}) {
+        CAPTURE(name);
+        LabWindow lab("builtin:induction", {}, {files.path(name)});
+        waitForModel(lab);
+        CHECK(lab.snapshot().path() == "builtin:induction");
+        CHECK_FALSE(lab.text().empty());
+        CHECK(banner(lab, "failureBanner").isVisible());
+        CHECK(banner(lab, "failureBanner").text().contains("no model"));
+    }
+}
+
 TEST_CASE("opening: the first of several files opens, and the others are named", "[lab]") {
     const Files files;
     const QStringList both{files.path("notes.txt"), files.path("one.attnlab")};

@@ -71,6 +71,7 @@ OpenModelCommand SessionController::opening(const SessionDocument& document) {
 }
 
 void SessionController::openModel(const QString& path, const QString& prompt, bool keepsPrompt, Storage storage) {
+    replaceOpening();
     pending_.reset();
     tellsRefused_ = false;
     returningTo_.clear();
@@ -78,7 +79,11 @@ void SessionController::openModel(const QString& path, const QString& prompt, bo
     bringsPicture_ = false;
     begins_ = true;
     parts_.bridge.post(opening(path, prompt, keepsPrompt, storage));
-    instead_.clear(); // last: it may be the path
+}
+
+/// What is asked for now takes the place of a model that is being opened. If that one fails, nothing opens instead.
+void SessionController::replaceOpening() {
+    if (parts_.bridge.isOpeningModel()) instead_.clear();
 }
 
 void SessionController::openPicture(const QString& path) {
@@ -89,7 +94,7 @@ void SessionController::openPicture(const QString& path) {
 
 bool SessionController::openInstead(const QString& prompt) {
     if (instead_.isEmpty()) return false;
-    openModel(instead_, prompt);
+    openModel(std::exchange(instead_, {}), prompt);
     return true;
 }
 
@@ -101,7 +106,7 @@ void SessionController::restore(SessionDocument document, const QString& step) {
 }
 
 void SessionController::openDocument(SessionDocument document) {
-    instead_.clear();
+    replaceOpening();
     leavesStart_ = tellsRefused_ = true;
     stepsBefore_ = bench_.undoStack().index();
     restore(std::move(document));
@@ -139,9 +144,9 @@ void SessionController::fail(const Failure& failure) {
     returningTo_.clear();
     leavesStart_ = begins_ = bringsPicture_ = false;
     emit fileChanged();
-    const bool isOfLast = !bench_.hasModel() && !instead_.isEmpty(); // the model of the last session is gone
-    parts_.notices.fail(failure, !isOfLast);
-    if (isOfLast) openInstead();
+    const bool isOfStart = !bench_.hasModel() && !instead_.isEmpty(); // what a window opens by itself or was named
+    parts_.notices.fail(failure, !isOfStart);
+    if (isOfStart) openInstead();
 }
 
 void SessionController::goOn() {
@@ -282,6 +287,7 @@ SessionDocument SessionController::ownDocument() const {
 }
 
 void SessionController::keepBefore(const Snapshot& next) {
+    instead_.clear();
     const QString path = QString::fromStdString(next.path());
     const bool begins = begins_ && !next.shown;
     if (begins) begins_ = false;

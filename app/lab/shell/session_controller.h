@@ -79,6 +79,7 @@ signals:
 private:
     /// @param path of the model that is open after the step  @param again does the step once more; null: opens it
     void pushStep(const QString& text, const QString& path, std::function<void()> again = {});
+    void replaceOpening();
     void reopen(const SessionDocument& document);
     void reopen(const QString& path); ///< as a part of a step of undo
     bool isOpen(const SessionDocument& document) const;
