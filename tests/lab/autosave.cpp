@@ -19,12 +19,12 @@ TEST_CASE("autosave: what a crash left behind is offered, and after a clean exit
         CHECK(*leftover == smallSession());
         Autosave second(folder.path(), smallSession); // another program at the same time keeps its hands off
         CHECK_FALSE(second.takeLeftover());
-        next.finish(false);
+        next.finish({});
     }
     Autosave last(folder.path(), smallSession);
     CHECK_FALSE(last.takeLeftover());
     last.saveNow();
-    last.finish(true); // the save on the other thread must not write the file again
+    last.finish(smallSession()); // the save on the other thread must not write the file again
     BackgroundTask::queue().waitIdle();
     CHECK_FALSE(QFile::exists(folder.path() + "/autosave.attnlab"));
     CHECK(QFile::exists(folder.path() + "/last.attnlab"));
@@ -97,6 +97,6 @@ TEST_CASE("autosave: only the user can read it, also where it was readable befor
     BackgroundTask::queue().waitIdle();
     CHECK(isPrivate(path));
     CHECK(autosave.takeLeftover());
-    autosave.finish(true);
+    autosave.finish(smallSession());
     CHECK(isPrivate(last));
 }

@@ -1,6 +1,7 @@
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/shell/autosave.h"
 #include "app/lab/widgets/recipe_form.h"
+#include "engine/io/run_folder.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/small_session.h"
 #include "tests/lab/training_test.h"
@@ -38,6 +39,57 @@ TEST_CASE("restored training: a finished run, its recipe and its curves come bac
     lab.window().workbench().requestRecipe(suggestedRecipe(taskNamed("copy")));
     lab.act("undo");
     CHECK(lab.window().lessons().recipe()->task == "copy");
+}
+
+TEST_CASE("restored training: what was typed while a run trained comes back after a kill, with the last checkpoint",
+          "[lab][training][restoring]") {
+    const QTemporaryDir folder;
+    makeApplication(folder.path());
+    const auto setup = [&] {
+        return MainWindow::Setup{.preferences = Preferences{},
+                                 .device = {},
+                                 .path = "builtin:induction",
+                                 .autosaveFolder = folder.path() + "/autosave",
+                                 .runsFolder = folder.path() + "/runs"};
+    };
+    const auto wait = [](const std::function<bool()>& condition) { return QTest::qWaitFor(condition, 300'000); };
+    std::string run, text;
+    int64_t step = 0;
+    {
+        MainWindow window(setup());
+        window.show();
+        const auto snapshot = [&] { return window.workbench().snapshot(); };
+        REQUIRE(wait([&] { return snapshot() && snapshot()->sequence; }));
+        window.workbench().requestRecipe(smallRecipe(100'000));
+        window.findChild<QAction*>("trainPlay")->trigger();
+        REQUIRE(wait([&] { return snapshot()->shown && !checkpoints(snapshot()->path()).empty(); }));
+        REQUIRE(wait([&] { return snapshot()->sequence && !snapshot()->sequence->tokens.empty(); }));
+        auto& prompt = *window.findChild<QPlainTextEdit*>("prompt");
+        const QString whole = prompt.toPlainText();
+        prompt.setPlainText(whole.left(whole.size() / 2).trimmed());
+        run = snapshot()->path();
+        text = prompt.toPlainText().toStdString();
+        REQUIRE_FALSE(text.empty());
+        REQUIRE(wait([&] { return snapshot()->sequence->given.text == text; }));
+        window.saveForNextStart(); // as a save in between; then the program ends without being closed
+    }
+    step = *checkpointStep(checkpoints(run).back());
+    MainWindow window(setup());
+    window.show();
+    auto& offer = *window.findChild<QWidget*>("offerBanner")->findChild<Banner*>();
+    REQUIRE(wait([&] { return offer.text().contains("closed unexpectedly"); }));
+    CHECK(offer.text().contains(QString("the last checkpoint of the training run, of step %1?").arg(step)));
+    const auto buttons = offer.findChildren<QToolButton*>();
+    const auto restore = std::ranges::find(buttons, QString("Restore"), &QToolButton::text);
+    REQUIRE(restore != buttons.end());
+    (*restore)->click();
+    const auto isBack = [&] {
+        const auto& snapshot = window.workbench().snapshot();
+        return snapshot && snapshot->model && snapshot->path() == run && !window.session().isRestoring() &&
+               snapshot->sequence && snapshot->sequence->given.text == text;
+    };
+    CHECK(wait(isBack));
+    CHECK(wait([&] { return offer.text().contains("was paused at step"); }));
 }
 
 TEST_CASE("restored training: fields that contradict each other come back too", "[lab][restoring]") {

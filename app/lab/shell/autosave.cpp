@@ -99,13 +99,12 @@ void Autosave::saveForNextStart() {
     if (const SessionDocument document = document_(); !document.modelPath.isEmpty()) savePrivately(document, path());
 }
 
-void Autosave::finish(bool isKept) {
+void Autosave::finish(const std::optional<SessionDocument>& last) {
     timer_.stop();
     const std::lock_guard lock(file_->mutex);
     if (std::exchange(file_->isFinished, true) || !ownsFile_) return;
     QFile::remove(path());
-    if (const SessionDocument document = document_(); isKept && !document.modelPath.isEmpty())
-        savePrivately(document, lastPath());
+    if (last && !last->modelPath.isEmpty()) savePrivately(*last, lastPath());
 }
 
 } // namespace attn

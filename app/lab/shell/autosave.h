@@ -24,6 +24,7 @@ class Autosave : public QObject {
 public:
     static constexpr int kIntervalMs = 10'000;
 
+    /// @param document what to find if the program ends unexpectedly
     Autosave(QString folder, std::function<SessionDocument()> document, QObject* parent = nullptr);
     ~Autosave() override;
 
@@ -38,8 +39,8 @@ public:
     std::optional<SessionDocument> takeLast();
     /// Why copies that the last program left cannot be opened. Each of these files stays beside, as FILE.unreadable.
     const std::vector<Failure>& unreadable() const { return unreadable_; }
-    /// The program is closing normally: nothing is left over, and the session waits for the next start.
-    void finish(bool isKept);
+    /// The program is closing normally: nothing is left over. @param last waits for the next start; none: nothing does
+    void finish(const std::optional<SessionDocument>& last);
 
 signals:
     /// The first save has failed, or the first after one that succeeded.

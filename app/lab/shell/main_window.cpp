@@ -20,6 +20,7 @@
 #include "app/lab/widgets/undo_keys.h"
 #include "app/lab/widgets/wheel_guard.h"
 #include "app/lab/widgets/whole_rows.h"
+#include "engine/io/run_folder.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -104,7 +105,7 @@ MainWindow::~MainWindow() {
 
 SessionController::Beginning MainWindow::begin(const Setup& setup) {
     if (!setup.autosaveFolder.isEmpty())
-        autosave_ = std::make_unique<Autosave>(setup.autosaveFolder, [this] { return session_->ownDocument(); });
+        autosave_ = std::make_unique<Autosave>(setup.autosaveFolder, [this] { return session_->shownDocument(); });
     SessionController::Beginning beginning{.usual = setup.path};
     if (autosave_ && setup.opens.isEmpty() && setup.prompt.isEmpty()) beginning.last = autosave_->takeLast();
     if (!setup.opens.isEmpty() || beginning.last) beginning.instead = setup.path;
@@ -196,10 +197,16 @@ bool MainWindow::startAutosave() {
             [this](const Failure& failure) { notices_->fail(failure); });
     const auto leftover = autosave_->takeLeftover();
     for (const Failure& failure : autosave_->unreadable()) notices_->fail(failure);
-    if (leftover)
-        notices_->offer(tr("Attention Lab closed unexpectedly. Restore “%1”?").arg(leftover->title().left(60)),
-                        {{tr("Restore"), tr("Restore the session that was not saved"),
-                          [this, leftover] { session_->restore(*leftover); }}});
+    if (leftover) {
+        const auto all = checkpoints(leftover->modelPath.toStdString()); // of a run that was shown
+        const QString title = leftover->title().left(60);
+        const QString question = all.empty() ? tr("Attention Lab closed unexpectedly. Restore “%1”?").arg(title)
+                                             : tr("Attention Lab closed unexpectedly. Restore “%1” with the last "
+                                                  "checkpoint of the training run, of step %2?")
+                                                   .arg(title, QString::number(*checkpointStep(all.back())));
+        notices_->offer(question, {{tr("Restore"), tr("Restore the session that was not saved"),
+                                    [this, leftover] { session_->restore(*leftover); }}});
+    }
     const auto enable = [this] { autosave_->setEnabled(preferences_->now().autosaves); };
     enable();
     connect(preferences_.get(), &PreferencesController::changed, autosave_.get(), enable);
@@ -299,7 +306,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     saveLayout();
     if (remembersLayout_) lessons_->rememberOpen(isKept);
     session_->rememberTyped(isKept);
-    if (autosave_) autosave_->finish(isKept);
+    if (autosave_) autosave_->finish(isKept ? std::optional(session_->ownDocument()) : std::nullopt);
     event->accept();
 }
 

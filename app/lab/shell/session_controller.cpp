@@ -11,6 +11,7 @@
 #include "app/lab/shell/model_step.h"
 #include "app/lab/shell/notices.h"
 #include "app/lab/shell/panel_docks.h"
+#include "engine/io/run_folder.h"
 
 #include <QMainWindow>
 #include <QScopedValueRollback>
@@ -267,6 +268,12 @@ SessionDocument SessionController::document() const {
         document.focus = focused->objectName();
     panels_.the<GeneratePanel>().addUnread(document);
     return document;
+}
+
+SessionDocument SessionController::shownDocument() const {
+    const Snapshot* now = bench_.snapshot().get();
+    const bool opensAgain = now && now->shown && !beforeLesson_() && !checkpoints(now->path()).empty();
+    return opensAgain ? document() : ownDocument();
 }
 
 SessionDocument SessionController::ownDocument() const {

@@ -54,6 +54,8 @@ public:
     void setFile(const QString& path);
 
     SessionDocument document() const;
+    /// The session to offer if the program ends unexpectedly: not a lesson's, nor a run without a checkpoint.
+    SessionDocument shownDocument() const;
     /// The session to save for the next start: not a lesson's, nor the run that trains.
     SessionDocument ownDocument() const;
     /// For the next start, whose model continues the text. @param isKept false: forgets the last one
