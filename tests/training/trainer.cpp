@@ -34,10 +34,10 @@ Recipe smallRecipe() {
 } // namespace
 
 TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights and batches", "[training][gpu]") {
-    const char* name =
-        GENERATE("gpt2", "llama", "vit", "bert", "t5", "bart", "marian", "lora", "prefix", "permutation",
-                 "classify_bert", "classify_gpt2", "tag", "answer", "pretraining", "cpc", "longformer", "window_stages",
-                 "linformer", "mixers", "rfa", "reversible", "pixels", "pixels_in_blocks", "axial", "trees");
+    const char* name = GENERATE("gpt2", "llama", "vit", "bert", "t5", "bart", "marian", "lora", "prefix", "permutation",
+                                "classify_bert", "classify_gpt2", "labels_bert", "numbers_gpt2", "tag", "answer",
+                                "pretraining", "cpc", "longformer", "window_stages", "linformer", "mixers", "rfa",
+                                "reversible", "pixels", "pixels_in_blocks", "axial", "trees");
     const std::string path = std::string(ATTN_TEST_DIR "/golden/training/") + name;
     const auto expected = readJsonFile(path + ".losses.json").get<std::vector<double>>();
     REQUIRE(expected.size() == 100);
@@ -49,7 +49,7 @@ TEST_CASE("training: losses equal PyTorch's over 100 steps from the same weights
     for (const double loss : expected) worst = std::max(worst, std::abs(trainer.step().loss - loss));
     INFO(name);
     CHECK(worst <= 1e-3);
-    CHECK(expected.back() < expected.front() - 0.3); // it learnt: the comparison means something
+    CHECK(expected.back() < 0.94 * expected.front()); // it learnt: the comparison means something
 }
 
 TEST_CASE("mixed precision: losses equal PyTorch's with the same roundings", "[training][gpu]") {
@@ -77,7 +77,7 @@ TEST_CASE("mixed precision: losses equal PyTorch's with the same roundings", "[t
     CHECK(near < golden.tolerance);
     CHECK(other > golden.least); // so that the comparison sees the roundings
     CHECK(all < golden.later);
-    CHECK(expected.back() < expected.front() - 0.3);
+    CHECK(expected.back() < 0.94 * expected.front());
 }
 
 TEST_CASE("recipes: fields that a lesson gives replace those that are suggested, or are refused", "[training]") {
