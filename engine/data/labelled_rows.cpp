@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/core/nearest_names.h"
 #include "engine/core/quoting.h"
+#include "engine/data/table_columns.h"
 #include "engine/data/text_parts.h"
 #include "engine/io/json_file.h"
 #include "engine/io/refuse_file.h"
@@ -65,45 +66,6 @@ struct Record {
     }
 };
 
-/// Which columns of a table are read, and as what, and which are not.
-class Columns {
-public:
-    void read(std::string_view role, const std::string& name) {
-        isRead_.insert(name);
-        const auto of = std::ranges::find(roles_, role, &Role::first);
-        (of != roles_.end() ? *of : roles_.emplace_back(role, std::set<std::string>())).second.insert(name);
-    }
-    /// Ends a record: what read() did not name is left out.
-    void end(const Record& record) {
-        for (const auto& [name, value] : record.values)
-            if (!isRead_.contains(name)) leftOut_.insert(name);
-        isRead_.clear();
-    }
-    /// Which columns nothing reads, and which are read, in a sentence. Empty: all are read.
-    std::string remark(const fs::path& path) const {
-        if (leftOut_.empty()) return {};
-        const auto read = [](const Role& role) { return fmt::format("{} from {}", role.first, listed(role.second)); };
-        return fmt::format("{}: nothing reads {}; {}", path.filename().string(), listed(leftOut_),
-                           joined(roles_, read));
-    }
-
-private:
-    using Role = std::pair<std::string_view, std::set<std::string>>; ///< what columns are, and their names
-
-    static std::string listed(const std::set<std::string>& names) {
-        constexpr size_t kMost = 8;
-        std::string list;
-        size_t shown = 0;
-        for (auto name = names.begin(); name != names.end() && shown < kMost; ++name, ++shown)
-            list += (list.empty() ? "" : ", ") + inQuotes(*name);
-        return fmt::format("the column{} {}{}", names.size() > 1 ? "s" : "", list,
-                           names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
-    }
-
-    std::vector<Role> roles_;
-    std::set<std::string> isRead_, leftOut_; ///< the first: in this record
-};
-
 class Reader {
 public:
     Reader(fs::path path, const Names& labels, LabelKind kind, bool ofPictures)
@@ -111,14 +73,16 @@ public:
         for (size_t label = 0; label < labels.size(); ++label) places_.emplace(labels[label], label);
     }
 
-    /// @param remark receives Columns::remark()
+    /// @param remark receives TableColumns::remark()
     std::vector<LabelledRow> read(std::string& remark) {
         std::vector<LabelledRow> rows;
         for (const Record& record : records()) {
             rows.push_back(rowOf(record));
-            columns_.end(record);
+            std::vector<std::string> names;
+            for (const auto& [name, value] : record.values) names.push_back(name);
+            columns_.endRecord(names);
         }
-        remark = columns_.remark(path_);
+        remark = columns_.remark(path_.filename().string());
         return rows;
     }
 
@@ -471,7 +435,7 @@ private:
     LabelKind kind_;
     bool ofPictures_;
     std::map<std::string, size_t> places_;
-    Columns columns_;
+    TableColumns columns_;
 };
 
 /// The files or the folders in a folder, in order.
