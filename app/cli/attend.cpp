@@ -77,34 +77,26 @@ int attend(const Command& command, const AttendOptions& options) {
                                                      : readAttentionOperands(options.input, counts);
     for (const std::string& sentence : sentencesOf({.tensors = inputs.leftOut}))
         fmt::print(stderr, "attention-cli: warning: {}: {}\n", printable(options.input), sentence);
+    inputs.sizes.layer = options.layer;
     const int64_t tokens = inputs.sizes.queries;
     requireWords(spec, tokens, options.input.empty() ? "--random" : "--input");
     if (const int64_t end = treeEnd(spec); end > 0) noteTokensBehindTree(end, tokens);
     DeviceChoice choice = options.device;
     choice.validation = options.validation;
     Device device(choice);
-    const auto resultsIn = [&](int64_t layer) {
-        AttentionSizes sizes = inputs.sizes;
-        sizes.layer = layer;
-        AttentionRun attention =
-            options.window.empty()
-                ? AttentionRun(device, spec, sizes, {}, options.seed)
-                : AttentionRun::ofWindow(device, spec, sizes, readWindow(options.window, sizes, options.pixels),
-                                         options.seed);
-        attention.setInputs(inputs.q, inputs.k, inputs.v);
-        attention.run();
-        std::vector<NamedTensor> results;
-        for (const std::string& name : attention.results()) {
-            results.push_back(attention.result(name));
-            if (name == "z") results.back().name = "output";
-        }
-        if (options.window.empty()) std::ranges::move(attention.numbers(), std::back_inserter(results));
-        return results;
-    };
-    const std::vector<NamedTensor> results = resultsIn(options.layer);
-    if (options.layer > 0 && !spec.mask.dependsOnLayer() &&
-        std::ranges::equal(results, resultsIn(0), {}, &NamedTensor::values, &NamedTensor::values))
-        refuseIdle(command, {"--layer"}, "an attention that all layers share", "parts that differ by layer");
+    AttentionRun attention =
+        options.window.empty()
+            ? AttentionRun(device, spec, inputs.sizes, {}, options.seed)
+            : AttentionRun::ofWindow(device, spec, inputs.sizes,
+                                     readWindow(options.window, inputs.sizes, options.pixels), options.seed);
+    attention.setInputs(inputs.q, inputs.k, inputs.v);
+    attention.run();
+    std::vector<NamedTensor> results;
+    for (const std::string& name : attention.results()) {
+        results.push_back(attention.result(name));
+        if (name == "z") results.back().name = "output";
+    }
+    if (options.window.empty()) std::ranges::move(attention.numbers(), std::back_inserter(results));
     std::vector<WrittenTensor> written;
     WrittenNumbers numbers;
     for (const NamedTensor& result : results) {

@@ -150,7 +150,7 @@ TEST_CASE("options: every option of the other commands changes their output, or 
     checkOptions("ablate builtin:induction-trained --prompt abcabc ");
     checkOptions("capture builtin:induction-trained --prompt abcabc " + out, npz);
     checkOptions("perplexity builtin:induction-trained --prompt abcabc ", {}, {"--text"}); // refused beside --prompt
-    checkOptions("attend --spec mask=causal --random 8,4 " + out, npz);
+    checkOptions("attend --spec mask=causal --random 8,4 " + out, npz, {"--layer"}); // for parts that differ by layer
     checkOptions("mask causal --size 6 --count");
     checkOptions("mask 'per_head(causal, window(2)) & per_layer(full, window(2))' --size 6 --heads 2");
     checkOptions("patch builtin:induction-trained --prompt abcabc --from bbbbbb ", {},
