@@ -408,6 +408,7 @@ void addLens(Command& command) {
     command.action([=, &command] {
         const Lens& lens = *std::ranges::find(kLenses, options->what, &Lens::name);
         requireRead(command, lens, *options);
+        if (lens.print == composition) options->asked.hasPrompt = false;
         const Asked asked(options->asked, "lens");
         if (lens.explainsAnswer) asked.refusePosition(command);
         if (const size_t count = asked.isText() ? asked.input().tokens().size() : 0;

@@ -26,8 +26,8 @@ TEST_CASE("warnings: the JSON of every command that opens a model has those of t
         INFO(arguments);
         CHECK(names(jsonOf(arguments).at("warnings"), "odd_field"));
     }
-    for (const char* what :
-         {"logit", "attribution", "gradients", "flow", "weighted", "circuits", "composition", "formed"})
+    CHECK(names(jsonOf("lens " + model + " --what composition").at("warnings"), "odd_field")); // reads no text
+    for (const char* what : {"logit", "attribution", "gradients", "flow", "weighted", "circuits", "formed"})
         CHECK(names(jsonOf("lens " + model + tokens + " --what " + what).at("warnings"), "odd_field"));
     CHECK(jsonOf("eval builtin:sort").at("warnings").empty());
 }
