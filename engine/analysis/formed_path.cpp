@@ -1,5 +1,6 @@
 #include "engine/analysis/formed_path.h"
 
+#include "engine/inference/finite_count.h"
 #include "engine/inference/running_model.h"
 
 #include <algorithm>
@@ -16,6 +17,8 @@ std::shared_ptr<AnalysisResult> FormedPathAnalysis::run(RunningModel& model, con
     const auto formed = std::span(all).subspan(model.predictedRow(input) * size, size);
     // With a cache, only the last token is run, and the views show its results.
     const std::vector<float> own = model.predictFrom(input, input.isText() ? input.tokens().size() - 1 : 0);
+    for (const std::span<const float> each : {std::span<const float>(own), std::span<const float>(formed)})
+        requireLogitsFinite(each, model.info().name);
 
     auto result = std::make_shared<FormedPath>();
     result->ids.resize(size);

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace attn {
 
@@ -16,12 +15,8 @@ LogitTarget resolved(LogitTarget target, std::span<const float> logits) {
             throw Error({.what = fmt::format("{} is not one of the {} outputs of the model", token, logits.size()),
                          .where = "target",
                          .hint = fmt::format("choose a number from 0 to {}", logits.size() - 1)});
-    if (target.token >= 0) return target;
-    FiniteCount count;
-    for (const float logit : logits)
-        count.add(logit == -INFINITY ? 0 : static_cast<double>(logit)); // never the largest
-    count.require("logits", "the model");
-    target.token = static_cast<int>(std::ranges::max_element(logits) - logits.begin());
+    requireLogitsFinite(logits, "the model");
+    if (target.token < 0) target.token = static_cast<int>(std::ranges::max_element(logits) - logits.begin());
     return target;
 }
 

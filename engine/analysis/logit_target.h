@@ -11,8 +11,7 @@ struct LogitTarget {
     bool operator==(const LogitTarget&) const = default;
 };
 /// Replaces token -1 by the index of the largest logit.
-/// @throws Error if the target has indices outside of the logits, or if one is to be chosen and a logit is NaN or
-/// infinite
+/// @throws Error if the target has indices outside of the logits, or a logit is NaN or infinite
 LogitTarget resolved(LogitTarget target, std::span<const float> logits);
 /// logits[token], minus logits[other] if there is one.
 double logitOf(const LogitTarget& target, std::span<const float> logits);

@@ -13,4 +13,10 @@ void FiniteCount::require(const std::string& subject, const std::string& where) 
                  .hint = "look for weights, or changes to the run, that are damaged or much too large"});
 }
 
+void requireLogitsFinite(std::span<const float> logits, const std::string& where) {
+    FiniteCount count;
+    for (const float logit : logits) count.add(logit == -INFINITY ? 0 : static_cast<double>(logit));
+    count.require("logits", where);
+}
+
 } // namespace attn

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <ranges>
+#include <span>
 #include <string>
 
 namespace attn {
@@ -37,5 +38,8 @@ void requireFinite(const Numbers& numbers, const std::string& subject, const std
     count.add(numbers);
     count.require(subject, where);
 }
+
+/// As requireFinite(), of logits: minus infinity is that of a token or class that the model bars.
+void requireLogitsFinite(std::span<const float> logits, const std::string& where);
 
 } // namespace attn

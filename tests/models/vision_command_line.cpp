@@ -196,7 +196,7 @@ TEST_CASE("not finite: no command passes over a single logit that is NaN", "[cli
     for (const char* how : {"--greedy", "--beams 2", "--temperature 2"})
         checkRefused("generate " + model + " " + how, "1 of the 61 logits of the model is NaN");
     for (const char* command : {"ablate ", "lens --what attribution ", "lens --what gradients ", "lens --what formed ",
-                                "patch --from 5,4,3,2,1 "})
+                                "patch --from 5,4,3,2,1 ", "ablate --target '#7' "})
         checkRefused(command + model, "NaN");
     checkRefused("perplexity " + model, "are NaN or infinite, so there is no result");
 }
