@@ -79,13 +79,15 @@ void writeLlama(json& document, Prefix prefix, bool isLegacy) {
     document["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
 }
 
-/// Sets the same in the steps of other SentencePiece tokenizers. @source as above, SpmConverter
+/// Does the same for other SentencePiece tokenizers: one step takes the place of all that cut the text.
+/// @source as above, SpmConverter
 void writeMetaspace(json& document, Prefix prefix) {
-    for (const auto& [part, list] : {std::pair{"pre_tokenizer", "pretokenizers"}, {"decoder", "decoders"}})
-        for (json* step : stepsOf(document, part, list, "Metaspace")) {
-            step->erase("add_prefix_space");
-            (*step)["prepend_scheme"] = prefix == Prefix::None ? "never" : prefix == Prefix::First ? "first" : "always";
-        }
+    const char* scheme = prefix == Prefix::None ? "never" : prefix == Prefix::First ? "first" : "always";
+    document["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", kSign}, {"prepend_scheme", scheme}};
+    for (json* step : stepsOf(document, "decoder", "decoders", "Metaspace")) {
+        step->erase("add_prefix_space");
+        (*step)["prepend_scheme"] = scheme;
+    }
 }
 
 /// Byte-level tokenizers: a class omits the space unless tokenizer_config.json asks for it or the class begins with it;

@@ -19,6 +19,10 @@ using Token = AddedTokens::Token;
 constexpr std::array<const char*, 7> kNamed{"bos_token", "eos_token", "unk_token", "sep_token",
                                             "pad_token", "cls_token", "mask_token"};
 
+/// Special tokens without a meaning of their own. transformers 5 writes the last two, also with a name for each token.
+constexpr std::array<const char*, 3> kOtherSpecial{"additional_special_tokens", "extra_special_tokens",
+                                                   "model_specific_special_tokens"};
+
 struct Entry {
     std::string_view name;
     Kind kind;
@@ -122,30 +126,36 @@ std::optional<nlohmann::json> readIfThere(const std::filesystem::path& file, std
     return readJsonFile(file, warnings);
 }
 
-/// Makes the list of its tokens of an "extra_special_tokens" that also names them, in the order of the file, in which a
-/// tokenizer that lacks them gets them.
-void listExtraTokens(nlohmann::json& config, const std::filesystem::path& file) {
-    constexpr const char* kField = "extra_special_tokens";
-    const auto extra = config.find(kField);
-    if (extra == config.end() || !extra->is_object()) return;
+/// Makes the list of its tokens of a field that also names them, in the order of the file, in which a tokenizer that
+/// lacks them gets them.
+void listNamedTokens(nlohmann::json& config, const std::filesystem::path& file, const char* field) {
+    const auto tokens = config.find(field);
+    if (tokens == config.end() || !tokens->is_object()) return;
     std::vector<std::string> names;
     bool isInside = false;
     const auto noteName = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
         if (event != nlohmann::json::parse_event_t::key || depth > 2) return true;
         if (depth == 1)
-            isInside = parsed == kField;
+            isInside = parsed == field;
         else if (isInside)
             names.push_back(parsed.get<std::string>());
         return true;
     };
-    auto named = nlohmann::json::parse(readTextFile(file, kMostJsonBytes), noteName).at(kField);
-    nlohmann::json tokens = nlohmann::json::array();
+    auto named = nlohmann::json::parse(readTextFile(file, kMostJsonBytes), noteName).at(field);
+    nlohmann::json list = nlohmann::json::array();
     for (const std::string& name : names)
         if (const auto token = named.find(name); token != named.end()) {
-            tokens.push_back(std::move(*token));
+            list.push_back(std::move(*token));
             named.erase(token); // a name may stand twice
         }
-    *extra = std::move(tokens);
+    *tokens = std::move(list);
+}
+
+std::optional<nlohmann::json> readSmallFile(const std::filesystem::path& file, std::vector<std::string>& warnings) {
+    std::optional<nlohmann::json> read = readIfThere(file, warnings);
+    if (read && read->is_object())
+        for (const char* field : kOtherSpecial) listNamedTokens(*read, file, field);
+    return read;
 }
 
 int idFrom(const std::string& text, const JsonNode& node) {
@@ -161,12 +171,11 @@ int idFrom(const std::string& text, const JsonNode& node) {
 
 TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
     : configFile_((folder / "tokenizer_config.json").string()) {
-    auto small = readIfThere(folder / "tokenizer_config.json", warnings_);
+    auto small = readSmallFile(folder / "tokenizer_config.json", warnings_);
     // This program's own models follow their tokenizer.json, whatever family they have.
     std::error_code error;
     const bool isOwn = !small && std::filesystem::exists(folder / "recipe.json", error);
     if (small) config_ = std::move(*small);
-    listExtraTokens(config_, folder / "tokenizer_config.json");
     std::vector<std::string> ofModel; // ignored here: opening the model reports these warnings
     const auto model = readIfThere(folder / "config.json", ofModel);
     const std::string modelFile = (folder / "config.json").string();
@@ -194,7 +203,7 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
     } else {
         const std::string mapFile = (folder / "special_tokens_map.json").string(),
                           addedFile = (folder / "added_tokens.json").string();
-        if (const auto map = readIfThere(mapFile, warnings_)) readNamed(JsonNode(*map, mapFile));
+        if (const auto map = readSmallFile(mapFile, warnings_)) readNamed(JsonNode(*map, mapFile));
         for (const Token& token : special_) special.insert(token.content);
         if (const auto list = readIfThere(addedFile, warnings_))
             for (const auto& [text, id] : JsonNode(*list, addedFile).vocabulary(TokenModel::kMostTokens)) {
@@ -217,7 +226,7 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
 void TokenizerFiles::readNamed(const JsonNode& from) {
     for (const char* field : kNamed)
         if (const auto node = from.find(field)) named_.insert_or_assign(field, tokenOf(*node, true));
-    for (const char* field : {"additional_special_tokens", "extra_special_tokens"})
+    for (const char* field : kOtherSpecial)
         if (const auto list = from.find(field)) {
             others_[field].clear();
             for (const JsonNode& node : list->items()) others_[field].push_back(tokenOf(node, true));

@@ -226,6 +226,16 @@ TEST_CASE("folder tokenizers: SentencePiece's space before a text follows tokeni
     CHECK(read(signs("never"), "LlamaTokenizer", {{"add_prefix_space", nullptr}, {"legacy", false}}).ids == none.ids);
     CHECK(read(signs("first"), "T5Tokenizer", no).ids == none.ids);
     CHECK(read(signs("never"), "T5Tokenizer", {{"add_prefix_space", true}, {"legacy", true}}).ids == each.ids);
+    // A step that cuts at spaces would leave the next one no spaces to sign.
+    json words = signs("always");
+    words["pre_tokenizer"] = {{"type", "Sequence"},
+                              {"pretokenizers", {{{"type", "WhitespaceSplit"}}, words["pre_tokenizer"]}}};
+    const auto idsOfWords = [&](const json& small) {
+        return Files({{"tokenizer.json", words}, {"tokenizer_config.json", config("T5Tokenizer", small)}}).ids("a b");
+    };
+    CHECK(idsOfWords(json::object()) == Ids{5, 6});
+    CHECK(idsOfWords({{"add_prefix_space", true}, {"legacy", false}}) == Ids{5, 6});
+    CHECK(idsOfWords(no) == Ids{3, 6});
     // Alone, legacy changes nothing.
     Read named = read(older, "LlamaTokenizer", {{"legacy", false}});
     CHECK(named.ids == each.ids);
@@ -277,6 +287,13 @@ TEST_CASE("folder tokenizers: extra special tokens are special, with or without 
     CHECK(tokens(R"({"a_token": "<x>", "b_token": "ab", "a_token": "<y>"})").idOf("<y>") == 6);
     CHECK(tokens(R"({"b_token": "ab"})").isSpecial(5));
     CHECK(tokens("null").vocabularySize() == 6);
+    const json names{{"z_token", "<z>"}};
+    CHECK(Files({{"tokenizer.json", letters()}, {"tokenizer_config.json", {{"model_specific_special_tokens", names}}}})
+              .tokenizer()
+              .isSpecial(6));
+    CHECK(Files({{"tokenizer.json", letters()}, {"special_tokens_map.json", {{"extra_special_tokens", names}}}})
+              .tokenizer()
+              .isSpecial(6));
     CHECK(refuses([&] { tokens("3"); }, "extra_special_tokens"));
     CHECK(refuses([&] { tokens(R"({"a": 3})"); }, "extra_special_tokens"));
 }
