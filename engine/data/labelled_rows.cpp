@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -82,7 +83,12 @@ public:
             for (const auto& [name, value] : record.values) names.push_back(name);
             columns_.endRecord(names);
         }
-        remark = columns_.remark(path_.filename().string());
+        const std::string file = path_.filename().string();
+        remark = columns_.remark(file);
+        if (blanks_ > 0)
+            remark += fmt::format("{}{}: {} empty cell{} of labels count{} as 0, the first in line {}",
+                                  remark.empty() ? "" : ". ", file, blanks_, blanks_ > 1 ? "s" : "",
+                                  blanks_ > 1 ? "" : "s", firstBlank_);
         return rows;
     }
 
@@ -90,22 +96,32 @@ public:
     Names names() const {
         const std::vector<Record> all = records();
         std::set<std::string> names;
-        if (const auto* const column = all.front().find(kLabels); column && kind_ == LabelKind::Number) {
+        const auto* const column = all.front().find(kLabels);
+        if (column && kind_ == LabelKind::Number) {
             const size_t count = partsOf(column->second, all.front().line).size();
             if (count == 1) return {column->first};
-            for (size_t i = 0; i < count; ++i) names.insert(fmt::format("{} {}", column->first, i));
-        } else if (column) {
+            Names numbered; // in the order of the numbers
+            for (size_t i = 0; i < count; ++i) numbered.push_back(fmt::format("{} {}", column->first, i));
+            return numbered;
+        }
+        if (column) {
             for (const Record& record : all)
                 if (const auto* const value = record.find(kLabels))
                     for (const json& part : partsOf(value->second, record.line)) {
                         if (part.is_boolean() || part.is_number_float())
                             refuse(record.line, fmt::format("has the flag {}, and no label has a name", part.dump()),
                                    "write the names of the labels, or a column for each label");
+                        if (!part.is_string() && !part.is_number())
+                            refuse(record.line, fmt::format("has the label {}, which is no name", shownJson(part)),
+                                   "write the names of the labels as texts");
                         names.insert(nameOf(part));
                     }
+        } else if (std::ranges::any_of(all, [](const Record& record) { return record.find(kLabels) != nullptr; })) {
+            refuse(all.front().line, "has no labels, and other lines have", "give every example its labels");
         } else {
             for (const auto& [name, value] : all.front().values)
-                if (isTarget(name, all)) names.insert(name);
+                if (wrongTarget(name, all) == nullptr) names.insert(name);
+            if (names.empty()) refuseNearlyTarget(all);
         }
         constexpr size_t kMost = 1000;
         if (names.empty() || names.size() > kMost)
@@ -140,15 +156,41 @@ private:
         return records;
     }
 
-    /// Whether a column says in every row whether a label is there, or a number.
-    bool isTarget(const std::string& name, const std::vector<Record>& all) const {
-        for (const Names* other : {&kTexts, &kSeconds, &kPictures, &kNumbersOfRows})
-            if (std::ranges::find(*other, lowerCase(name)) != other->end()) return false;
-        return std::ranges::all_of(all, [&](const Record& record) {
-            const auto found = record.values.find(name);
-            return found != record.values.end() &&
-                   (kind_ == LabelKind::Number ? numberOf(found->second) : presence(found->second));
-        });
+    /// Whether a column may hold a label of each row: it is not for texts, pictures or the numbers of rows.
+    static bool mayBeTarget(const std::string& name) {
+        return std::ranges::none_of(
+            std::array{&kTexts, &kSeconds, &kPictures, &kNumbersOfRows},
+            [&](const Names* known) { return std::ranges::find(*known, lowerCase(name)) != known->end(); });
+    }
+
+    bool isTarget(const std::string& name, const Record& record) const {
+        const auto found = record.values.find(name);
+        return found != record.values.end() &&
+               (kind_ == LabelKind::Number ? numberOf(found->second) : presence(found->second));
+    }
+
+    /// The first row in which a column says neither whether a label is there nor, of a regression, a number. Null:
+    /// none.
+    const Record* wrongTarget(const std::string& name, const std::vector<Record>& all) const {
+        if (!mayBeTarget(name)) return &all.front();
+        const auto wrong = std::ranges::find_if(all, [&](const Record& record) { return !isTarget(name, record); });
+        return wrong == all.end() ? nullptr : &*wrong;
+    }
+
+    /// Names the first wrong cell of a column that says a target in most rows.
+    void refuseNearlyTarget(const std::vector<Record>& all) const {
+        for (const auto& [name, value] : all.front().values) {
+            if (!mayBeTarget(name)) continue;
+            const auto right = std::ranges::count_if(all, [&](const Record& record) { return isTarget(name, record); });
+            const Record& wrong = *wrongTarget(name, all);
+            if (const auto cell = wrong.values.find(name); 2 * right > std::ssize(all) && cell != wrong.values.end())
+                refuseTarget(wrong.line, cell->second, name);
+        }
+    }
+
+    [[noreturn]] void refuseTarget(size_t line, const json& cell, const std::string& label) const {
+        refuse(line, fmt::format("says {} for {}", shownJson(cell), inQuotes(label)),
+               kind_ == LabelKind::Number ? "write a number" : "write 1 or 0");
     }
 
     /// The name of a column as find() looks for it. Names of labels stay as they are.
@@ -325,9 +367,8 @@ private:
             const json& cell = record.values.at(label);
             columns_.read("labels", label);
             const auto number = kind_ == LabelKind::Number ? numberOf(cell) : presence(cell);
-            if (!number)
-                refuse(record.line, fmt::format("says {} for {}", shownJson(cell), inQuotes(label)),
-                       kind_ == LabelKind::Number ? "write a number" : "write 1 or 0");
+            if (!number) refuseTarget(record.line, cell, label);
+            if (isBlank(cell) && blanks_++ == 0) firstBlank_ = record.line;
             targets.push_back(*number);
         }
         return targets;
@@ -339,14 +380,18 @@ private:
                                                                        : std::nullopt;
     }
 
+    static bool isBlank(const json& value) {
+        return value.is_null() || (value.is_string() && trimmed(value.get_ref<const std::string&>()).empty());
+    }
+
     /// 1 or 0 of 1, true or yes, or of 0, false, no or nothing.
     static std::optional<double> presence(const json& value) {
-        if (value.is_null()) return 0;
+        if (isBlank(value)) return 0;
         if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
         if (value.is_string()) {
             const std::string word = lowerCase(trimmed(value.get_ref<const std::string&>()));
             if (word == "true" || word == "yes") return 1;
-            if (word == "false" || word == "no" || word.empty()) return 0;
+            if (word == "false" || word == "no") return 0;
         }
         const auto number = numberOf(value);
         return number == 0.0 || number == 1.0 ? number : std::nullopt;
@@ -436,6 +481,7 @@ private:
     bool ofPictures_;
     std::map<std::string, size_t> places_;
     TableColumns columns_;
+    size_t blanks_ = 0, firstBlank_ = 0; ///< cells of labels that say nothing, and the line of the first
 };
 
 /// The files or the folders in a folder, in order.

@@ -192,5 +192,22 @@ TEST_CASE("labelled rows: a table has labels of its own unless a model knows the
     CHECK(labelsOf("text,score\nfine,1.5\nrain,-2\n", LabelKind::Number) == Labels{"score"});
     CHECK(labelsOf("text,joy,fear,by\nfine,1.5,0,Ann\nrain,-2,3,Bob\n", LabelKind::Number) == Labels{"fear", "joy"});
     CHECK_THROWS_WITH(labelsOf("text,by\nfine,Ann\n", LabelKind::Number), CONTAINS("the table has 0 different labels"));
+    CHECK_THROWS_WITH(labelsOf("text,good,calm\na,1,0\nb,2,x\nc,0,0\nd,1,1\n", LabelKind::Several),
+                      CONTAINS("line 3 says \"x\" for \"calm\"; write 1 or 0"));
+    CHECK_THROWS_WITH(labelsOf("text,score\na,1\nb,good\nc,2\n", LabelKind::Number),
+                      CONTAINS("line 3 says \"good\" for \"score\"; write a number"));
+    CHECK(labelsOf("text,score\na,\"[0,1,2,3,4,5,6,7,8,9,10]\"\n", LabelKind::Number)[2] == "score 2");
+    const auto ofLines = [&](const std::string& text) {
+        writeFile(folder / "a.jsonl", text);
+        return readLabelledTable(folder / "a.jsonl", {}, LabelKind::Several, false);
+    };
+    for (const char* label : {"{\"good\": 1}", "[[\"good\"], null]", "[{\"name\": \"good\"}]"})
+        CHECK_THROWS_WITH(ofLines(std::string("{\"text\": \"a\", \"labels\": ") + label + "}"),
+                          CONTAINS("line 1 has the label") && CONTAINS("which is no name"));
+    CHECK_THROWS_WITH(ofLines("{\"text\": \"a\"}\n{\"text\": \"b\", \"labels\": [\"good\"]}\n"),
+                      CONTAINS("line 1 has no labels, and other lines have"));
+    writeFile(folder / "a.csv", "text,good,calm\na,1,\nb,,0\nc,0,1\n");
+    CHECK(readLabelledTable(folder / "a.csv", {}, LabelKind::Several, false).remark ==
+          "a.csv: 2 empty cells of labels count as 0, the first in line 2");
     CHECK_THROWS_WITH(labelsOf("text,score\nfine,1e300\n", LabelKind::Number), CONTAINS("a model's numbers reach"));
 }
