@@ -47,7 +47,12 @@ std::string answerText(ClassActivation activation, std::span<const std::string> 
     for (size_t i = 0; i < said.size(); ++i) {
         if (activation == ClassActivation::Sigmoid && said[i] < 0.5f) continue;
         text += text.empty() ? "" : ", ";
-        text += activation == ClassActivation::None ? fmt::format("{:.4g}", said[i]) : labels[i];
+        if (activation == ClassActivation::Sigmoid)
+            text += labels[i];
+        else if (std::abs(said[i]) >= 1e4f && std::abs(said[i]) < 1e9f) // 17500, not 1.75e+04
+            text += fmt::format("{:.0f}", said[i]);
+        else
+            text += fmt::format("{:.4g}", said[i]);
     }
     return text.empty() ? "none" : text;
 }
@@ -69,6 +74,13 @@ std::string_view meaningOf(ClassActivation activation) {
            : activation == ClassActivation::Sigmoid
                ? "sigmoid: each label has a probability of its own, and they need not sum to 1"
                : "regression: each number is the model's answer, not a probability";
+}
+
+double meanDistance(std::span<const float> said, std::span<const float> right) {
+    double sum = 0;
+    for (size_t i = 0; i < said.size(); ++i)
+        sum += std::abs(static_cast<double>(said[i]) - static_cast<double>(right[i]));
+    return sum / static_cast<double>(said.size());
 }
 
 } // namespace attn

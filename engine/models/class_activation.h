@@ -40,4 +40,7 @@ std::string_view problemType(ClassActivation activation);
 /// The meaning of the answers, in a sentence for the person.
 std::string_view meaningOf(ClassActivation activation);
 
+/// The mean distance of what a regression said from the right numbers. @param said, right of the same size, at least 1
+double meanDistance(std::span<const float> said, std::span<const float> right);
+
 } // namespace attn

@@ -398,7 +398,10 @@ private:
                                              .target = {shown.begin(), shown.end()},
                                              .parents = parents},
                                 .expected = textsOf(expected, numbers),
-                                .given = textsOf(answer.given, answer.said)});
+                                .given = textsOf(answer.given, answer.said),
+                                .error = run_->trainer().task().activation == ClassActivation::None
+                                             ? std::optional(meanDistance(answer.said, numbers))
+                                             : std::nullopt});
         }
         return samples;
     }

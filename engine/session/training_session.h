@@ -24,6 +24,7 @@ struct WeightSet;
 struct SampleAnswer {
     GivenText question; ///< with its tokens; the target is the model's answer, where it writes one
     std::vector<std::string> expected, given;
+    std::optional<double> error{}; ///< of numbers, which are not right or wrong: see meanDistance()
     bool isRight() const { return expected == given; }
 };
 
@@ -34,6 +35,16 @@ struct ImagePredictions {
     /// [right class, predicted class], over more examples than `examples`; empty: the task has no classes.
     std::vector<int64_t> confusion;
 };
+
+/// The mean of the errors of answers that are numbers; none for other answers, or without answers.
+template <class Answers> std::optional<double> meanErrorOf(const Answers& answers) {
+    double sum = 0;
+    for (const auto& answer : answers) {
+        if (!answer.error) return std::nullopt;
+        sum += *answer.error;
+    }
+    return answers.empty() ? std::nullopt : std::optional(sum / static_cast<double>(answers.size()));
+}
 
 /// The answers of the model at a step.
 struct AnswersAtStep {

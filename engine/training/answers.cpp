@@ -177,6 +177,8 @@ std::vector<ImagePrediction> predictionsOf(Trainer& trainer, Split split, uint64
             prediction.given = answerText(trainer.task().activation, task.labels(), prediction.said);
             if (trainer.task().activation == ClassActivation::Softmax)
                 prediction.probability = static_cast<double>(std::ranges::max(prediction.said));
+            if (trainer.task().activation == ClassActivation::None)
+                prediction.error = meanDistance(prediction.said, prediction.example.numbers);
             result.push_back(std::move(prediction));
         }
     }

@@ -15,6 +15,7 @@ struct ImagePrediction {
     std::string right, given; ///< both answers in words
     /// The probability of the given class, of one class of several.
     std::optional<double> probability;
+    std::optional<double> error{}; ///< of numbers, which are not right or wrong: see meanDistance()
     bool isRight() const { return given == right; }
 };
 

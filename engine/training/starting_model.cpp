@@ -311,9 +311,17 @@ std::string tableRemark(const Recipe& recipe, const Task& task) {
     const DataSettings& data = recipe.settings.data;
     std::vector<std::string> known;
     if (!recipe.start.model.empty()) known = labelsFor(task, openModelSource(recipe.start.model)->config());
-    return readLabelledTable(task.hasImages() ? data.pictures : data.text, known, labelKindOf(task.activation),
-                             task.hasImages())
-        .remark;
+    const LabelledTable table = readLabelledTable(task.hasImages() ? data.pictures : data.text, known,
+                                                  labelKindOf(task.activation), task.hasImages());
+    if (task.activation != ClassActivation::None) return table.remark;
+    constexpr double kFar = 100; // a new readout begins near 0, and a step moves it by about the learning rate
+    double least = 0, most = 0;
+    for (const LabelledRow& row : table.rows)
+        for (const double number : row.targets) least = std::min(least, number), most = std::max(most, number);
+    if (most <= kFar && least >= -kFar) return table.remark;
+    return fmt::format("{}{}the numbers of the table reach {:g}, and a model begins near 0 and learns in small steps: "
+                       "write them in a larger unit, or subtract their mean and divide by their deviation",
+                       table.remark, table.remark.empty() ? "" : ". ", most > -least ? most : least);
 }
 
 } // namespace

@@ -1,8 +1,10 @@
 #include "app/figures/plot_figure.h"
+#include "app/lab/models/sample_model.h"
 #include "app/lab/widgets/figure_view.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
 #include "engine/system/temporary_folder.h"
+#include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lens_test.h"
 
@@ -150,6 +152,30 @@ TEST_CASE("training: classes of texts train from a file, and samples name the cl
     REQUIRE(lab.waitFor([&] { return training.snapshot()->failure.has_value(); }));
     CHECK(training.snapshot()->failure->sentence().find("line 2 is not a label, a tab and a text") !=
           std::string::npos);
+}
+
+TEST_CASE("training: samples of numbers tell how far they are from the right ones", "[lab][training]") {
+    LabWindow lab;
+    const std::filesystem::path path = (lab.folder() + "/prices.csv").toStdString();
+    {
+        std::ofstream file(path);
+        file << "text,price\n";
+        for (int i = 0; i < 200; ++i) file << "day " << i << ',' << (i % 2 == 0 ? 17500 : -0.5) << '\n';
+    }
+    Recipe recipe = suggestedRecipe(taskNamed("text-numbers"));
+    recipe.settings.data.text = path;
+    CHECK_THAT(dataWarning(recipe), CONTAINS("the numbers of the table reach 17500"));
+    train(lab, recipe);
+    lab.showPanel("samples");
+    CHECK(labelWith(lab, "the numbers are wrong by"));
+    const QAbstractItemModel& table = *lab.find<QTreeView>("samples").model();
+    REQUIRE(table.rowCount() > 0);
+    for (int row = 0; row < table.rowCount(); ++row) {
+        const QString right = table.index(row, SampleModel::ExpectedColumn).data().toString();
+        CHECK((right == "17500" || right == "-0.5"));
+        for (const QVariant& wrong : table.index(row, SampleModel::GivenColumn).data(SampleModel::WrongRole).toList())
+            CHECK_FALSE(wrong.toBool());
+    }
 }
 
 TEST_CASE("training: BERT's pretraining shows both of its measures and both of its readouts", "[lab][training]") {

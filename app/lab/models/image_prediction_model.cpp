@@ -24,7 +24,14 @@ int ImagePredictionModel::rowCount(const QModelIndex& parent) const {
     return parent.isValid() || !predictions_ ? 0 : static_cast<int>(predictions_->examples.size());
 }
 
-bool ImagePredictionModel::isRight(int row) const { return predictions_->examples[static_cast<size_t>(row)].isRight(); }
+bool ImagePredictionModel::isRight(int row) const {
+    const ImagePrediction& prediction = predictions_->examples[static_cast<size_t>(row)];
+    return prediction.error || prediction.isRight();
+}
+
+std::optional<double> ImagePredictionModel::meanError() const {
+    return predictions_ ? meanErrorOf(predictions_->examples) : std::nullopt;
+}
 
 int ImagePredictionModel::rightCount() const {
     int count = 0;
@@ -49,6 +56,7 @@ QVariant ImagePredictionModel::data(const QModelIndex& index, int role) const {
         return isRight(row) ? givenOf(row) : tr("✗ %1").arg(givenOf(row));
     case Qt::ToolTipRole:
     case Qt::AccessibleTextRole: {
+        if (prediction.error) return tr("%1, predicted as %2").replace("%1", labelOf(row)).replace("%2", givenOf(row));
         if (!prediction.probability)
             return (isRight(row) ? tr("%1, predicted correctly") : tr("%1, predicted as %2"))
                 .replace("%1", labelOf(row))

@@ -5,6 +5,7 @@
 #include <QAbstractListModel>
 
 #include <memory>
+#include <optional>
 
 namespace attn {
 
@@ -18,9 +19,10 @@ public:
     using QAbstractListModel::QAbstractListModel;
     void setPredictions(std::shared_ptr<const ImagePredictions> predictions);
     int rightCount() const;
-    bool isRight(int row) const;
-    QString labelOf(int row) const; ///< the right class
-    QString givenOf(int row) const; ///< the predicted class
+    std::optional<double> meanError() const; ///< of answers that are numbers; else none
+    bool isRight(int row) const;             ///< numbers are not wrong
+    QString labelOf(int row) const;          ///< the right class
+    QString givenOf(int row) const;          ///< the predicted class
 
     int rowCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;

@@ -26,6 +26,8 @@ int SampleModel::rightCount() const {
     return samples_ ? static_cast<int>(std::ranges::count_if(*samples_, &SampleAnswer::isRight)) : 0;
 }
 
+std::optional<double> SampleModel::meanError() const { return samples_ ? meanErrorOf(*samples_) : std::nullopt; }
+
 int SampleModel::rowCount(const QModelIndex& parent) const {
     return parent.isValid() || !samples_ ? 0 : static_cast<int>(samples_->size());
 }
@@ -44,6 +46,8 @@ QVariant SampleModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
         return text;
     case Qt::AccessibleTextRole:
+        if (index.column() == GivenColumn && sample.error)
+            return tr("%1, wrong by %2").arg(text).arg(*sample.error, 0, 'g', 3);
         return index.column() == GivenColumn
                    ? (sample.isRight() ? tr("%1, right").arg(text) : tr("%1, wrong").arg(text))
                    : text;
@@ -55,7 +59,8 @@ QVariant SampleModel::data(const QModelIndex& index, int role) const {
     }
     case WrongRole: {
         QVariantList wrong;
-        for (size_t i = 0; i < sample.given.size(); ++i) wrong << (sample.given[i] != sample.expected[i]);
+        for (size_t i = 0; i < sample.given.size(); ++i)
+            wrong << (!sample.error && sample.given[i] != sample.expected[i]);
         return wrong;
     }
     default:
@@ -67,8 +72,8 @@ QVariant SampleModel::headerData(int section, Qt::Orientation orientation, int r
     if (orientation != Qt::Horizontal || (role != Qt::DisplayRole && role != Qt::ToolTipRole)) return {};
     const bool isHelp = role == Qt::ToolTipRole;
     if (section == PromptColumn) return isHelp ? tr("The text that the model reads") : tr("Question");
-    if (section == ExpectedColumn) return isHelp ? tr("The text that it should write") : tr("Right answer");
-    return isHelp ? tr("The text that it writes; wrong tokens are marked") : tr("Model's answer");
+    if (section == ExpectedColumn) return isHelp ? tr("What it should answer") : tr("Right answer");
+    return isHelp ? tr("What the model answers; mistakes are marked") : tr("Model's answer");
 }
 
 } // namespace attn

@@ -5,6 +5,7 @@
 #include <QAbstractTableModel>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace attn {
@@ -21,6 +22,7 @@ public:
     using QAbstractTableModel::QAbstractTableModel;
     void setSamples(std::shared_ptr<const std::vector<SampleAnswer>> samples);
     int rightCount() const;
+    std::optional<double> meanError() const; ///< of answers that are numbers; else none
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;

@@ -64,13 +64,17 @@ QString SamplesPanel::hintText() const {
     if (answers_.step < 0 && bench_.training().snapshot()->answers.step >= 0)
         return tr("The views show another model. Press Live in the Train panel to see the answers of the run.");
     if (answers_.step < 0) return {};
+    const std::optional<double> error = hasPictures() ? predictions_->model().meanError() : model_->meanError();
     QString text =
-        hasPictures()
+        error ? tr("Step %1: the numbers are wrong by %2 on average. Click one to see where the model looks.")
+                    .arg(answers_.step)
+                    .arg(*error, 0, 'g', 3)
+        : hasPictures()
             ? tr("Step %1: %2 of %3 right; the others are marked. Click a picture to see where the model looks.")
                   .arg(answers_.step)
                   .arg(predictions_->model().rightCount())
                   .arg(predictions_->model().rowCount())
-            : tr("Step %1: %2 of %3 right; wrong tokens are marked. Click a row to see its attention.")
+            : tr("Step %1: %2 of %3 right; mistakes are marked. Click a row to see its attention.")
                   .arg(answers_.step)
                   .arg(model_->rightCount())
                   .arg(model_->rowCount());
