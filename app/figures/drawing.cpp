@@ -1,5 +1,7 @@
 #include "app/figures/drawing.h"
 
+#include "app/figures/spacing.h"
+
 #include <QFontMetricsF>
 #include <QLocale>
 
@@ -66,8 +68,9 @@ void drawColourBar(QPainter& painter, const QRectF& bar, const ColourMap& map, c
         const double y = bar.bottom() - tick.place * bar.height();
         painter.setPen(QPen(theme.faint, 1));
         painter.drawLine(QPointF(bar.right(), y), QPointF(bar.right() + 3, y));
-        drawLine(painter, QRectF(bar.right() + 6, y - height / 2, textWidth(tick.label, font) + 1, height), kAtLeft,
-                 tick.label, font, theme.faint);
+        const double top = std::min(y - height / 2, bar.bottom() + spacing::kTight - height); // the area may end there
+        drawLine(painter, QRectF(bar.right() + 6, top, textWidth(tick.label, font) + 1, height), kAtLeft, tick.label,
+                 font, theme.faint);
     }
 }
 

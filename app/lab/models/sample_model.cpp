@@ -47,7 +47,7 @@ QVariant SampleModel::data(const QModelIndex& index, int role) const {
         return text;
     case Qt::AccessibleTextRole:
         if (index.column() == GivenColumn && sample.error)
-            return tr("%1, wrong by %2").arg(text).arg(*sample.error, 0, 'g', 3);
+            return tr("%1, wrong by %2").arg(text, QString::number(*sample.error, 'g', 3));
         return index.column() == GivenColumn
                    ? (sample.isRight() ? tr("%1, right").arg(text) : tr("%1, wrong").arg(text))
                    : text;
