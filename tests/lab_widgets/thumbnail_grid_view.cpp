@@ -91,11 +91,15 @@ TEST_CASE("grid view: the head under the pointer is shown large beside it, with 
     });
     const ThumbnailFixture at(view);
     const auto preview = [&] { return view.findChild<HeadPreview*>("headPreview"); };
+    const auto hover = [&](const QPoint& point) { // QTest::mouseMove() waits for no event of the X server
+        QMouseEvent move(QEvent::MouseMove, point, view.mapToGlobal(point), Qt::NoButton, Qt::NoButton, {});
+        QCoreApplication::sendEvent(&view, &move);
+    };
     for (const int column : {0, 5})
         for (const int layer : {0, 2}) {
             CAPTURE(layer, column);
             const QPoint point = at.pointOf(layer, column);
-            QTest::mouseMove(&view, point);
+            hover(point);
             REQUIRE(preview());
             CHECK(preview()->isVisible());
             CHECK(preview()->figure().tile == view.figure().tile(view.figure().choiceOf(layer, column)));
@@ -111,7 +115,7 @@ TEST_CASE("grid view: the head under the pointer is shown large beside it, with 
     QEvent leave(QEvent::Leave);
     QCoreApplication::sendEvent(&view, &leave);
     CHECK_FALSE(preview()->isVisible());
-    QTest::mouseMove(&view, at.pointOf(1, 1));
+    hover(at.pointOf(1, 1));
     CHECK(preview()->isVisible());
     view.hide();
     CHECK_FALSE(preview()->isVisible());
@@ -126,7 +130,9 @@ TEST_CASE("grid view: the keyboard shows the framed head large as well", "[lab]"
     ThumbnailGridView& view = *grid;
     view.setGrid(samples::grid(3, 4, 6), 2);
     present(window, {700, 560});
+    REQUIRE(QTest::qWaitForWindowActive(&window, 60'000));
     before->setFocus();
+    REQUIRE(before->hasFocus());
     const auto isShown = [&] {
         const auto* preview = window.findChild<HeadPreview*>("headPreview");
         return preview && preview->isVisible();
