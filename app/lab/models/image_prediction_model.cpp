@@ -56,9 +56,8 @@ QVariant ImagePredictionModel::data(const QModelIndex& index, int role) const {
         return isRight(row) ? givenOf(row) : tr("✗ %1").arg(givenOf(row));
     case Qt::ToolTipRole:
     case Qt::AccessibleTextRole: {
-        if (prediction.error) return tr("%1, predicted as %2").replace("%1", labelOf(row)).replace("%2", givenOf(row));
         if (!prediction.probability)
-            return (isRight(row) ? tr("%1, predicted correctly") : tr("%1, predicted as %2"))
+            return (isRight(row) && !prediction.error ? tr("%1, predicted correctly") : tr("%1, predicted as %2"))
                 .replace("%1", labelOf(row))
                 .replace("%2", givenOf(row));
         return (isRight(row) ? tr("%1, predicted correctly (%3 %)") : tr("%1, predicted as %2 (%3 %)"))

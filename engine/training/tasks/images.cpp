@@ -160,8 +160,8 @@ constinit const Task kPictureLabelsTask{
 constinit const Task kPictureNumbersTask{
     .id = "picture-numbers",
     .title = "Numbers of pictures",
-    .summary = "Learns a number of a picture, such as a count or an age, from a folder as for picture-labels; a column "
-               "score, or a column for each number, has the numbers",
+    .summary = "Learns a number of a picture, such as a count or an age, from a folder of pictures with the table "
+               "metadata.csv: the columns file_name and score, or a column for each number",
     .hint = kHint,
     .params = kImagesParams,
     .metric = Task::Metric::Loss,

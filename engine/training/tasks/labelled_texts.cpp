@@ -77,8 +77,9 @@ constinit const Task kTextLabelsTask{
 constinit const Task kTextNumbersTask{
     .id = "text-numbers",
     .title = "Numbers of texts",
-    .summary = "Learns a number of a text or of a pair, such as a mark or a similarity, from your own table as for "
-               "text-labels; a column score, or a column for each number, has the numbers",
+    .summary = "Learns a number of a text or of a pair, such as a mark or a similarity, from your own table: CSV, JSON "
+               "(an object a line) or fields with tabs, with the columns text (and second) and score, or with a column "
+               "for each number",
     .hint = "Watch: late layers look at the words that make the number larger or smaller.",
     .citation = "Devlin et al. 2019, arXiv:1810.04805, section 4.1 (STS-B)",
     .params = kParams,
