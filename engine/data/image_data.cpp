@@ -82,6 +82,7 @@ void addIdx(ImageData& data, const fs::path& folder, const std::string& part) {
         refuseFile(labelFile,
                    fmt::format("has labels for {} pictures but there are {}", labels.extents[0], images.extents[0]),
                    "take both files from the same data set");
+    data.files.insert(data.files.end(), {imageFile, labelFile});
     data.pixels.insert(data.pixels.end(), images.values.begin(), images.values.end());
     data.classes.insert(data.classes.end(), labels.values.begin(), labels.values.end());
 }
@@ -116,6 +117,7 @@ fs::path cifarFolder(const fs::path& folder) {
 void addCifar(ImageData& data, const fs::path& file) {
     constexpr size_t kArea = 32 * 32, kRecord = 1 + 3 * kArea;
     const std::vector<uint8_t> bytes = readMaybeGzipped(file);
+    data.files.push_back(file);
     if (bytes.empty() || bytes.size() % kRecord != 0)
         refuseFile(file, fmt::format("has {} bytes instead of whole records of {} bytes", bytes.size(), kRecord),
                    "fetch the binary version of CIFAR-10 again");
@@ -162,6 +164,7 @@ std::vector<fs::path> sortedEntries(const fs::path& folder, bool folders) {
 void addPixels(ImageData& data, const fs::path& file, const std::optional<ImagePreprocessing>& preparation,
                const fs::path& folder) {
     Image picture = decodeImage(file);
+    data.files.push_back(file);
     if (preparation) picture = fitted(picture, *preparation);
     if (!preparation || picture.size() != data.size) picture = resampled(picture, data.size, ResampleFilter::Bilinear);
     data.pixels.insert(data.pixels.end(), picture.rgb.begin(), picture.rgb.end());
@@ -254,6 +257,7 @@ ImageData readLabelledPictures(const fs::path& path, const std::vector<std::stri
                                const ImageSize& size, const std::optional<ImagePreprocessing>& preparation) {
     LabelledTable table = readLabelledTable(path, known, kind, true);
     ImageData data{.size = size, .names = std::move(table.labels)};
+    if (!table.file.empty()) data.files.push_back(table.file);
     for (const LabelledRow& row : table.rows) {
         addPixels(data, row.picture, preparation, path);
         splitOf(data, attn::splitOf(hashOf(row.picture.filename().string())))

@@ -22,6 +22,7 @@ struct ImageData {
     std::vector<float> targets{};                  ///< [count, names]: 1 or 0, or numbers; empty: one class for each
     std::vector<std::string> names{};              ///< names of the classes
     std::array<std::vector<uint32_t>, 3> splits{}; ///< indices of pictures, by Split
+    std::vector<std::filesystem::path> files{};    ///< that were read, in order
 
     Image picture(size_t index) const;
 };

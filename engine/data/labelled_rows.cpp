@@ -532,7 +532,7 @@ std::vector<LabelledRow> readLabelledRows(const fs::path& path, const Names& lab
 }
 
 LabelledTable readLabelledTable(const fs::path& path, const Names& known, LabelKind kind, bool ofPictures) {
-    LabelledTable table{.labels = known};
+    LabelledTable table{.labels = known, .file = tableAt(path, ofPictures)};
     const auto read = [&] { table.rows = readLabelledRows(path, table.labels, kind, ofPictures, &table.remark); };
     if (!known.empty()) try {
             read();
@@ -540,8 +540,8 @@ LabelledTable readLabelledTable(const fs::path& path, const Names& known, LabelK
         } catch (const Error&) { // the table has labels of its own, or the next reading says what is wrong
         }
     table.labels.clear();
-    if (const fs::path file = tableAt(path, ofPictures); !file.empty())
-        table.labels = Reader(file, table.labels, kind, ofPictures).names();
+    if (!table.file.empty())
+        table.labels = Reader(table.file, table.labels, kind, ofPictures).names();
     else
         for (const fs::path& folder : entries(path, true)) table.labels.push_back(folder.filename().string());
     read();

@@ -42,7 +42,8 @@ std::vector<LabelledRow> readLabelledRows(const std::filesystem::path& path, con
 struct LabelledTable {
     std::vector<std::string> labels{};
     std::vector<LabelledRow> rows{};
-    std::string remark{}; ///< as readLabelledRows()
+    std::string remark{};         ///< as readLabelledRows()
+    std::filesystem::path file{}; ///< that was read; empty: the folders of the pictures are their labels
 };
 /// Reads a table as readLabelledRows() does. Its labels are the known ones, if they name all that the table has; else,
 /// in the order of their names, those in its column of labels, or the columns beside the texts or pictures that have 1

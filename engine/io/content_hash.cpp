@@ -96,9 +96,11 @@ std::string sha256(std::span<const std::byte> bytes) {
     return hash.finish();
 }
 
-std::string contentHash(std::span<const std::filesystem::path> files) {
-    std::map<std::string, std::string> hashes;
-    for (const std::filesystem::path& file : files) hashes[file.filename().string()] = sha256OfFile(file);
+std::string contentHash(std::span<const std::filesystem::path> files, const std::filesystem::path& folder) {
+    std::multimap<std::string, std::string> hashes; // files of the same name keep their order
+    for (const std::filesystem::path& file : files)
+        hashes.emplace((folder.empty() ? file.filename() : file.lexically_relative(folder)).string(),
+                       sha256OfFile(file));
     std::string lines;
     for (const auto& [name, hash] : hashes) lines += fmt::format("{}  {}\n", hash, name);
     return sha256(std::as_bytes(std::span(lines)));

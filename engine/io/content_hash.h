@@ -11,6 +11,7 @@ std::string sha256(std::span<const std::byte> bytes);
 
 /// A hash of the names and the contents of files, as 64 hexadecimal digits: the SHA-256 of what `sha256sum` prints for
 /// them, in the order of their names. @throws Error if a file cannot be read
-std::string contentHash(std::span<const std::filesystem::path> files);
+/// @param folder of all files: their names are their paths in it. Empty: they have no folders in their names
+std::string contentHash(std::span<const std::filesystem::path> files, const std::filesystem::path& folder = {});
 
 } // namespace attn

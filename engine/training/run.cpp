@@ -28,7 +28,7 @@ int64_t exampleCount(const Trainer& trainer, Split split) {
 }
 
 TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const DeviceChoice& choice, bool resumes)
-    : folder_(folder), trainer_(recipe, choice), ratios_(trainer_) {
+    : folder_(folder), trainer_(recipe, choice), data_(dataOf(trainer_)), ratios_(trainer_) {
     createFolder(folder);
     lock_.emplace(folder);
     recoverCheckpoints(folder);
@@ -39,7 +39,9 @@ TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Dev
                      .hint = "add --resume to continue it, or choose another folder"});
     if (resumes && !hasOne)
         throw Error({.what = "contains no checkpoint", .where = folder.string(), .hint = "train without --resume"});
+    if (resumes) requireKept(folder, data_);
     startRun(folder, trainer_.recipe());
+    keepHashes(folder, data_);
     if (resumes) {
         goBack();
     } else {
@@ -164,6 +166,7 @@ void TrainingRun::restoreFolder() {
     lock_.reset();
     lock_.emplace(folder_);
     startRun(folder_, trainer_.recipe());
+    keepHashes(folder_, data_);
     metrics_->restore();
     saved_ = -1;
     save(); // the earlier checkpoints are lost

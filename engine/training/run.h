@@ -6,6 +6,7 @@
 #include "engine/models/memory_source.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/metrics_file.h"
+#include "engine/training/run_data.h"
 #include "engine/training/trainer.h"
 #include "engine/training/update_ratios.h"
 
@@ -25,7 +26,8 @@ GivenText exampleInput(const Trainer& trainer);
 class TrainingRun {
 public:
     /// Starts in an empty folder, or resumes from the last checkpoint.
-    /// @throws Error if the folder already has a training run, or none to resume, or if another process trains in it
+    /// @throws Error if the folder already has a training run, or none to resume, if its data has changed since, or if
+    /// another process trains in it
     TrainingRun(const std::filesystem::path& folder, const Recipe& recipe, const DeviceChoice& choice, bool resumes);
 
     Trainer& trainer() { return trainer_; }
@@ -64,6 +66,7 @@ private:
 
     std::filesystem::path folder_;
     Trainer trainer_;
+    std::vector<RunData> data_; ///< as it was when the trainer read it
     UpdateRatios ratios_;
     int64_t saved_ = -1;                ///< step of the last checkpoint
     bool restored_ = false;             ///< someone removed the folder

@@ -17,4 +17,12 @@ TEST_CASE("content hash: SHA-256 as published, and a hash of files as sha256sum 
     const std::string sums = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a\n" +
                              hashOf(std::string(3'000'001, 'b')) + "  b\n";
     CHECK(contentHash(std::vector{folder / "b", folder / "a"}) == hashOf(sums));
+    CHECK(contentHash(std::vector{folder / "b", folder / "a"}, folder.path()) == hashOf(sums));
+    for (const char* name : {"x", "y"}) {
+        std::filesystem::create_directory(folder / name);
+        test::writeFile(folder / (std::string(name) + "/1"), name);
+    }
+    const std::vector both{folder / "x/1", folder / "y/1"};
+    CHECK(contentHash(both, folder.path()) == hashOf(hashOf("x") + "  x/1\n" + hashOf("y") + "  y/1\n"));
+    CHECK(contentHash(both) == hashOf(hashOf("x") + "  1\n" + hashOf("y") + "  1\n"));
 }

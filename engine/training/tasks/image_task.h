@@ -5,6 +5,7 @@
 #include "engine/training/tasks/task.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,8 @@ public:
     virtual LabelledImage example(Split split, uint64_t index) const = 0;
     /// The number of pictures in a split; none: endless.
     virtual std::optional<uint64_t> rowCount(Split) const { return std::nullopt; }
+    /// The files that were read.
+    virtual std::vector<std::filesystem::path> files() const { return {}; }
     /// Training picture n, augmented with the settings of the task. Each pass over a finite split has another order.
     LabelledImage trainingExample(uint64_t n) const;
 

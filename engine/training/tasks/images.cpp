@@ -52,6 +52,7 @@ public:
     std::optional<uint64_t> rowCount(Split split) const override {
         return data_.splits[static_cast<size_t>(split)].size();
     }
+    std::vector<std::filesystem::path> files() const override { return data_.files; }
 
 private:
     ImageData data_;

@@ -142,6 +142,8 @@ public:
             for (const uint32_t index : data_.splits[static_cast<size_t>(split)]) splits_[index] = split;
     }
 
+    std::vector<std::filesystem::path> files() const override { return data_.files; }
+
 protected:
     TaskSequence draw(Draws& draws) const override {
         const auto index = static_cast<size_t>(draws.below(static_cast<int>(splits_.size())));

@@ -12,6 +12,7 @@
 #include "engine/training/tasks/task_settings.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +59,8 @@ public:
     virtual std::vector<std::string> labels() const { return {}; }
     /// How a picture is written, for a task whose texts are pictures. None for other tasks.
     virtual std::optional<WrittenPicture> picture() const { return std::nullopt; }
+    /// The files of pictures that were read.
+    virtual std::vector<std::filesystem::path> files() const { return {}; }
     /// Whether texts with a class also have hidden tokens.
     virtual bool hidesTokens() const { return false; }
     /// The name of the task that an example belongs to, if a file holds several; else empty.

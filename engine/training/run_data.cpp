@@ -1,0 +1,66 @@
+#include "engine/training/run_data.h"
+
+#include "engine/core/error.h"
+#include "engine/data/word_pieces.h"
+#include "engine/io/content_hash.h"
+#include "engine/io/input_file.h"
+#include "engine/system/atomic_file.h"
+#include "engine/training/answers.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <sstream>
+
+namespace attn {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kHashFile = "data.sha256";
+
+} // namespace
+
+std::vector<RunData> dataOf(const Trainer& trainer) {
+    const Task& task = trainer.task();
+    const DataSettings& data = trainer.recipe().settings.data;
+    std::vector<RunData> all;
+    const auto add = [&](const char* field, const fs::path& file) {
+        if (!file.empty()) all.push_back({.field = field, .path = file, .hash = contentHash({&file, 1})});
+    };
+    if (task.readsText && data.text != kBuiltinStories) add("text", data.text);
+    if (task.readsTranslation) add("translation", data.translation);
+    std::vector<fs::path> pictures;
+    if (const ImageObjective* images = imagesOf(trainer)) pictures = images->instance().files();
+    if (const SequenceObjective* sequences = sequencesOf(trainer)) pictures = sequences->instance().files();
+    if (pictures.empty()) return all;
+    std::error_code error;
+    const fs::path path = data.pictures.empty() ? pictures.front().parent_path() : data.pictures;
+    all.push_back({.field = "data",
+                   .path = path,
+                   .hash = contentHash(pictures, fs::is_directory(path, error) ? path : path.parent_path())});
+    return all;
+}
+
+void keepHashes(const fs::path& run, const std::vector<RunData>& all) {
+    std::string lines;
+    for (const RunData& each : all) lines += fmt::format("{} {}\n", each.field, each.hash);
+    if (!lines.empty()) writeAtomically(run / kHashFile, lines);
+}
+
+void requireKept(const fs::path& run, const std::vector<RunData>& all) {
+    constexpr uint64_t kMostBytes = 1 << 16;
+    std::error_code error;
+    if (!fs::exists(run / kHashFile, error)) return;
+    std::istringstream lines(readTextFile(run / kHashFile, kMostBytes));
+    std::map<std::string, std::string> kept;
+    for (std::string field, hash; lines >> field >> hash;) kept[field] = hash;
+    for (const RunData& each : all)
+        if (const auto found = kept.find(each.field); found != kept.end() && found->second != each.hash)
+            throw Error({.what = fmt::format("has changed since the training run began: its hash begins with {:.12}, "
+                                             "not {:.12}",
+                                             each.hash, found->second),
+                         .where = each.path.string(),
+                         .hint = "restore it, or start another training run with --from and the folder of this one"});
+}
+
+} // namespace attn
