@@ -4,13 +4,13 @@
 #include "engine/core/nearest_names.h"
 #include "engine/core/quoting.h"
 #include "engine/data/table_columns.h"
+#include "engine/data/table_records.h"
 #include "engine/data/text_parts.h"
 #include "engine/io/json_file.h"
 #include "engine/io/refuse_file.h"
 #include "engine/system/folder.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -30,21 +30,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Names = std::vector<std::string>;
 
-// Names of columns in data sets of Hugging Face, Kaggle and GLUE, the first that is there counts.
-const Names kTexts{"text",         "sentence", "sentence1", "text_a",   "question1", "premise", "question",
-                   "comment_text", "comment",  "content",   "document", "review",    "input"};
-const Names kSeconds{"second", "sentence2", "text_b", "text_pair", "question2", "hypothesis", "passage", "context"};
-const Names kPictures{"file_name", "filename", "file", "path", "image", "picture"};
-const Names kLabels{"labels",    "label",  "classes", "class", "categories", "category",
-                    "sentiment", "target", "tags",    "tag",   "score",      "similarity"};
-const Names kNumbersOfRows{"id", "idx", "index"};
-
-std::string_view trimmed(std::string_view text) {
-    const size_t begin = text.find_first_not_of(" \t\r\n");
-    return begin == std::string_view::npos ? std::string_view()
-                                           : text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
 std::optional<double> numberIn(std::string_view text) {
     text = trimmed(text);
     if (text.starts_with('+')) text.remove_prefix(1);
@@ -53,19 +38,6 @@ std::optional<double> numberIn(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() && std::isfinite(number) ? std::optional(number)
                                                                                              : std::nullopt;
 }
-
-/// A line of a table: its number, and its values by the names of their columns.
-struct Record {
-    size_t line = 0;
-    std::map<std::string, json> values{};
-
-    /// The first of these columns that is there; null if none is.
-    const std::pair<const std::string, json>* find(const Names& names) const {
-        for (const std::string& name : names)
-            if (const auto found = values.find(name); found != values.end()) return &*found;
-        return nullptr;
-    }
-};
 
 class Reader {
 public:
@@ -77,7 +49,7 @@ public:
     /// @param remark receives TableColumns::remark()
     std::vector<LabelledRow> read(std::string& remark) {
         std::vector<LabelledRow> rows;
-        for (const Record& record : records()) {
+        for (const TableRecord& record : readTableRecords(path_, labels_, ofPictures_)) {
             rows.push_back(rowOf(record));
             std::vector<std::string> names;
             for (const auto& [name, value] : record.values) names.push_back(name);
@@ -94,9 +66,9 @@ public:
 
     /// The names of the labels that the table has, for a reader that knows none.
     Names names() const {
-        const std::vector<Record> all = records();
+        const std::vector<TableRecord> all = readTableRecords(path_, labels_, ofPictures_);
         std::set<std::string> names;
-        const auto* const column = all.front().find(kLabels);
+        const auto* const column = all.front().find(kLabelColumns);
         if (column && kind_ == LabelKind::Number) {
             const size_t count = partsOf(column->second, all.front().line).size();
             if (count == 1) return {column->first};
@@ -105,8 +77,8 @@ public:
             return numbered;
         }
         if (column) {
-            for (const Record& record : all)
-                if (const auto* const value = record.find(kLabels))
+            for (const TableRecord& record : all)
+                if (const auto* const value = record.find(kLabelColumns))
                     for (const json& part : partsOf(value->second, record.line)) {
                         if (part.is_boolean() || part.is_number_float())
                             refuse(record.line, fmt::format("has the flag {}, and no label has a name", part.dump()),
@@ -116,7 +88,8 @@ public:
                                    "write the names of the labels as texts");
                         names.insert(nameOf(part));
                     }
-        } else if (std::ranges::any_of(all, [](const Record& record) { return record.find(kLabels) != nullptr; })) {
+        } else if (std::ranges::any_of(
+                       all, [](const TableRecord& record) { return record.find(kLabelColumns) != nullptr; })) {
             refuse(all.front().line, "has no labels, and other lines have", "give every example its labels");
         } else {
             for (const auto& [name, value] : all.front().values)
@@ -137,33 +110,17 @@ public:
 
 private:
     [[noreturn]] void refuse(size_t line, const std::string& what, const std::string& hint) const {
-        refuseFile(path_, fmt::format("line {} {}", line, what), hint);
-    }
-
-    [[noreturn]] void refuseRepeated(size_t line, const std::string& name) const {
-        refuse(line, fmt::format("gives {} twice", inQuotes(name)), "remove one of the two");
-    }
-
-    /// @return at least one
-    std::vector<Record> records() const {
-        const std::string text = withPlainLines(readPersonsFile(path_));
-        requireUtf8(text, path_);
-        const std::string ending = lowerCase(path_.extension().string());
-        std::vector<Record> records = ending == ".json" || ending == ".jsonl" || ending == ".ndjson"
-                                          ? jsonRecords(text)
-                                          : tableRecords(text, ending == ".csv");
-        if (records.empty()) refuseFile(path_, "the file has no examples", "choose a file with some examples");
-        return records;
+        refuseLine(path_, line, what, hint);
     }
 
     /// Whether a column may hold a label of each row: it is not for texts, pictures or the numbers of rows.
     static bool mayBeTarget(const std::string& name) {
         return std::ranges::none_of(
-            std::array{&kTexts, &kSeconds, &kPictures, &kNumbersOfRows},
+            std::array{&kTextColumns, &kSecondColumns, &kPictureColumns, &kRowNumberColumns},
             [&](const Names* known) { return std::ranges::find(*known, lowerCase(name)) != known->end(); });
     }
 
-    bool isTarget(const std::string& name, const Record& record) const {
+    bool isTarget(const std::string& name, const TableRecord& record) const {
         const auto found = record.values.find(name);
         return found != record.values.end() &&
                (kind_ == LabelKind::Number ? numberOf(found->second) : presence(found->second));
@@ -171,18 +128,21 @@ private:
 
     /// The first row in which a column says neither whether a label is there nor, of a regression, a number. Null:
     /// none.
-    const Record* wrongTarget(const std::string& name, const std::vector<Record>& all) const {
+    const TableRecord* wrongTarget(const std::string& name, const std::vector<TableRecord>& all) const {
         if (!mayBeTarget(name)) return &all.front();
-        const auto wrong = std::ranges::find_if(all, [&](const Record& record) { return !isTarget(name, record); });
+        const auto wrong =
+            std::ranges::find_if(all, [&](const TableRecord& record) { return !isTarget(name, record); });
         return wrong == all.end() ? nullptr : &*wrong;
     }
 
     /// Names the first wrong cell of a column that says a target in most rows.
-    void refuseNearlyTarget(const std::vector<Record>& all) const {
-        for (const auto& [name, value] : all.front().values) {
+    void refuseNearlyTarget(const std::vector<TableRecord>& all) const {
+        for (const auto& column : all.front().values) {
+            const std::string& name = column.first;
             if (!mayBeTarget(name)) continue;
-            const auto right = std::ranges::count_if(all, [&](const Record& record) { return isTarget(name, record); });
-            const Record& wrong = *wrongTarget(name, all);
+            const auto right =
+                std::ranges::count_if(all, [&](const TableRecord& record) { return isTarget(name, record); });
+            const TableRecord& wrong = *wrongTarget(name, all);
             if (const auto cell = wrong.values.find(name); 2 * right > std::ssize(all) && cell != wrong.values.end())
                 refuseTarget(wrong.line, cell->second, name);
         }
@@ -193,123 +153,9 @@ private:
                kind_ == LabelKind::Number ? "write a number" : "write 1 or 0");
     }
 
-    /// The name of a column as find() looks for it. Names of labels stay as they are.
-    std::string columnName(std::string_view name) const {
-        name = trimmed(name);
-        const std::string lower = lowerCase(name);
-        const auto isIn = [&](const Names& names) { return std::ranges::find(names, lower) != names.end(); };
-        const bool isKnown = isIn(kTexts) || isIn(kSeconds) || isIn(kPictures) || isIn(kLabels);
-        return isKnown && !places_.contains(std::string(name)) ? lower : std::string(name);
-    }
-
-    std::vector<Record> jsonRecords(std::string_view text) const {
-        std::vector<Record> records;
-        const auto add = [&](const json& object, size_t line) {
-            if (!object.is_object())
-                refuse(line, "is not a JSON object",
-                       "write for example {\"text\": \"a fine day\", \"labels\": [\"good\"]}");
-            Record record{.line = line};
-            for (const auto& [name, value] : object.items())
-                if (!record.values.emplace(columnName(name), value).second) refuseRepeated(line, columnName(name));
-            records.push_back(std::move(record));
-        };
-        if (trimmed(text.substr(0, 64)).starts_with('[')) {
-            std::vector<std::string> repeated;
-            const json list = parseJson(text, path_.string(), &repeated);
-            if (!repeated.empty()) refuseRepeated(1, repeated.front());
-            for (const json& each : list) add(each, records.size() + 1);
-            return records;
-        }
-        for (size_t line = 1; !text.empty(); ++line) {
-            const size_t end = std::min(text.find('\n'), text.size());
-            const std::string_view object = trimmed(text.substr(0, end));
-            if (!object.empty()) {
-                std::vector<std::string> repeated;
-                add(parseJson(object, fmt::format("{}, line {}", path_.string(), line), &repeated), line);
-                if (!repeated.empty()) refuseRepeated(line, repeated.front());
-            }
-            text.remove_prefix(std::min(end + 1, text.size()));
-        }
-        return records;
-    }
-
-    /// Takes the cells of the next line from a text. @param line of the text, which counts on
-    /// @source RFC 4180: quotes stand around cells with separators, lines or quotes, which are doubled
-    Names nextCells(std::string_view& text, char separator, bool hasQuotes, size_t& line) const {
-        Names cells(1);
-        const size_t first = line++;
-        size_t at = 0;
-        for (bool isQuoted = false; at < text.size(); ++at) {
-            const char c = text[at];
-            if (c == '\n') {
-                if (!isQuoted) break;
-                ++line;
-            }
-            if (hasQuotes && c == '"' && (isQuoted || cells.back().empty())) {
-                if (isQuoted && at + 1 < text.size() && text[at + 1] == '"')
-                    cells.back() += text[++at];
-                else
-                    isQuoted = !isQuoted;
-                if (isQuoted && at + 1 == text.size()) refuse(first, "has a quote without an end", "add the quote");
-            } else if (c == separator && !isQuoted) {
-                cells.emplace_back();
-            } else {
-                cells.back() += c;
-                if (isQuoted && at + 1 == text.size()) refuse(first, "has a quote without an end", "add the quote");
-            }
-        }
-        text.remove_prefix(std::min(at + 1, text.size()));
-        return cells;
-    }
-
-    std::vector<Record> tableRecords(std::string_view text, bool isCsv) const {
-        const std::string_view head = text.substr(0, text.find('\n'));
-        const char separator = !isCsv ? '\t'
-                               : head.find(',') == std::string_view::npos && head.find(';') != std::string_view::npos
-                                   ? ';'
-                                   : ',';
-        size_t line = 1;
-        std::string_view rest = text;
-        Names columns = nextCells(rest, separator, isCsv, line);
-        for (std::string& column : columns) column = columnName(column);
-        const Names &subjects = ofPictures_ ? kPictures : kTexts, &others = ofPictures_ ? kTexts : kPictures;
-        const auto names = [&](const Names& known) {
-            return std::ranges::any_of(
-                columns, [&](const std::string& column) { return std::ranges::find(known, column) != known.end(); });
-        };
-        const bool isNamed = columns.size() > 1 && (names(subjects) || (names(others) && names(kLabels)));
-        std::set<std::string_view> seen;
-        for (const std::string& column : columns)
-            if (isNamed && !column.empty() && !seen.insert(column).second) refuseRepeated(1, column);
-        if (!isNamed) {
-            columns = {kLabels.front(), subjects.front(), ofPictures_ ? "3" : kSeconds.front()};
-            rest = text;
-            line = 1;
-        }
-        std::vector<Record> records;
-        while (!rest.empty()) {
-            const size_t number = line;
-            Names cells = nextCells(rest, separator, isCsv, line);
-            if (cells.size() == 1 && trimmed(cells.front()).empty()) continue;
-            if (isNamed ? cells.size() != columns.size() : cells.size() < 2)
-                refuse(number,
-                       isNamed ? fmt::format("has {} cells and the first line names {} columns", cells.size(),
-                                             columns.size())
-                               : fmt::format("is not labels, a {} and a {}", isCsv ? "comma" : "tab",
-                                             ofPictures_ ? "picture" : "text"),
-                       isNamed ? "write a cell for each column"
-                               : "write one example a line, or the names of columns first, such as labels and text");
-            Record record{.line = number};
-            for (size_t i = 0; i < cells.size(); ++i)
-                record.values.emplace(i < columns.size() ? columns[i] : std::to_string(i + 1), std::move(cells[i]));
-            records.push_back(std::move(record));
-        }
-        return records;
-    }
-
-    LabelledRow rowOf(const Record& record) {
+    LabelledRow rowOf(const TableRecord& record) {
         LabelledRow row;
-        const auto* const subject = record.find(ofPictures_ ? kPictures : kTexts);
+        const auto* const subject = record.find(ofPictures_ ? kPictureColumns : kTextColumns);
         const bool isThere =
             subject && subject->second.is_string() && !trimmed(subject->second.get_ref<const std::string&>()).empty();
         if (!isThere)
@@ -325,7 +171,7 @@ private:
             row.picture = path_.parent_path() / inside;
         } else {
             row.text = given;
-            if (const auto* second = record.find(kSeconds)) {
+            if (const auto* second = record.find(kSecondColumns)) {
                 columns_.read("second texts", second->first);
                 if (!second->second.is_string() && !second->second.is_null())
                     refuse(record.line,
@@ -349,8 +195,8 @@ private:
         return row;
     }
 
-    std::vector<double> targetsOf(const Record& record) {
-        const auto* const value = record.find(kLabels);
+    std::vector<double> targetsOf(const TableRecord& record) {
+        const auto* const value = record.find(kLabelColumns);
         const auto missing =
             std::ranges::find_if(labels_, [&](const std::string& label) { return !record.values.contains(label); });
         if (missing != labels_.end() || labels_.empty()) {

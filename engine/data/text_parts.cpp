@@ -54,6 +54,12 @@ std::string lowerCase(std::string_view text) {
     return lower;
 }
 
+std::string_view trimmed(std::string_view text) {
+    const size_t begin = text.find_first_not_of(" \t\r\n");
+    return begin == std::string_view::npos ? std::string_view()
+                                           : text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
 bool namesColumns(std::string_view line) {
     constexpr std::array<std::string_view, 22> kNames{
         "answer", "answers", "category", "class",    "context",     "document",  "input",  "label",

@@ -22,6 +22,8 @@ std::string readPersonsFile(const std::filesystem::path& path);
 std::string withPlainLines(std::string text);
 /// A text with small letters in place of the capitals A to Z.
 std::string lowerCase(std::string_view text);
+/// A text without the spaces, tabs and ends of lines around it.
+std::string_view trimmed(std::string_view text);
 /// Whether a line holds the names of columns, as the first line of a table may: "label" and "text". @param line of
 /// fields with tabs between them
 bool namesColumns(std::string_view line);

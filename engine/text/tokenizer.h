@@ -135,4 +135,9 @@ private:
     std::unique_ptr<State> state_;
 };
 
+/// A folder's tokenizer.json with what the small files beside it change: alone, it makes the same tokens of a text as
+/// Tokenizer::ofFolder() does. It is the file's own text if they change nothing.
+/// @throws Error naming a file that is missing or cannot be read
+std::string wholeTokenizerJson(const std::filesystem::path& folder);
+
 } // namespace attn

@@ -13,7 +13,7 @@
 #include "engine/models/folder_writer.h"
 #include "engine/models/trainable_family.h"
 #include "engine/models/vision_family.h"
-#include "engine/text/tokenizer_files.h"
+#include "engine/text/tokenizer.h"
 #include "engine/text/utf8.h"
 #include "engine/training/composed_sites.h"
 #include "engine/training/composed_start.h"
