@@ -184,7 +184,8 @@ void addModels(Command& command) {
     command.flag("--tensors", options->tensors, "also list every parameter with its shape");
     addJson(command, options->json);
     command.example("attention-cli models builtin:stories --hooks");
-    command.action([=] {
+    command.action([=, &command] {
+        refuseIdle(command, {"--kernels"}, "a description of a model", "commands that run the model");
         if (axisOfModel(options->model.path) == AxisKind::Patches) {
             const auto model = options->model.openVision({});
             printModel(model->info(), model->deviceBytes(), *options);

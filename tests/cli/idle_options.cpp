@@ -173,6 +173,7 @@ TEST_CASE("options: every option of the other commands changes their output, or 
              {"extrapolate --task copy --text a.txt " + out, "--text"},
              {"jobs stop sort --json", "--json"},
              {"jobs --kernels host", "--kernels"},
+             {"models builtin:induction --kernels shader", "--kernels"},
              {"lens builtin:induction --what composition --json --top 3", "--top"}})
         checkProgram(arguments, 1, {option + " changes nothing with"});
 }
