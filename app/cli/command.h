@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -110,6 +111,9 @@ private:
 /// a second token for the beginning. @throws Error as Tokenizer::read()
 Encoding readText(const Tokenizer& tokenizer, const std::string& text,
                   const std::optional<std::string>& second = std::nullopt, bool addSpecialTokens = true);
+
+/// Numbers from the first on, each twice the one before, and at the end the last. @pre 1 <= first <= last
+std::vector<int64_t> doublingUpTo(int64_t first, int64_t last);
 
 /// Adds --device and --kernels.
 void addDevice(Command& command, DeviceChoice& choice);

@@ -53,7 +53,7 @@ int cost(const Command& command, const CostOptions& options) {
     figure.valueTitle = options.measures ? "milliseconds" : "floating-point operations";
     figure.placeTitle = "tokens";
     figure.isLogarithmic = true;
-    for (int64_t tokens = options.from; tokens <= options.to; tokens *= 2)
+    for (const int64_t tokens : doublingUpTo(options.from, options.to))
         figure.lengths.push_back(static_cast<int>(tokens));
     nlohmann::json report = nlohmann::json::array();
     const size_t all = specs.size() * figure.lengths.size();
@@ -117,7 +117,8 @@ void addCost(Command& command) {
     command.argument("SPEC ...", options->specs, "compositions to compare, for example 'position=alibi, mask=causal'")
         .defaultText("causal, causal window and linear attention");
     command.option("--from N", options->from, "shortest length, in tokens").range(1, 1 << 20);
-    command.option("--to N", options->to, "longest length, in tokens; lengths double from --from on").range(1, 1 << 20);
+    command.option("--to N", options->to, "longest length, in tokens; up to it, lengths double from --from on")
+        .range(1, 1 << 20);
     command.option("--width N", options->width, "width of a head").range(1, 1024);
     command.flag("--measure", options->measures, "also run each attention on the device and time it");
     command.flag("--parts", options->parts,

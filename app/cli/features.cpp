@@ -2,6 +2,7 @@
 #include "app/cli/progress_line.h"
 
 #include "app/figures/plot_figure.h"
+#include "engine/core/error.h"
 #include "engine/inference/finite_count.h"
 #include "engine/playground/feature_error.h"
 #include "engine/runtime/device.h"
@@ -27,6 +28,11 @@ const std::vector<std::string> kApproximations{"normaliser=favor", "normaliser=f
                                                "normaliser=rfa(orthogonal = 1)"};
 
 int features(const FeaturesOptions& options) {
+    if (options.most % 2 != 0)
+        throw Error(
+            {.what = fmt::format("{} is odd, and random features are pairs of a sine and a cosine", options.most),
+             .where = "--most",
+             .hint = fmt::format("give an even number, such as {}", options.most - 1)});
     std::vector<AttentionSpec> specs; // all read before anything is printed
     for (const std::string& text : options.specs.empty() ? kApproximations : options.specs)
         specs.push_back(AttentionSpec::parse(text));
@@ -36,8 +42,7 @@ int features(const FeaturesOptions& options) {
     figure.valueTitle = "root mean square error of the output";
     figure.placeTitle = "features";
     figure.isLogarithmic = true;
-    std::vector<int64_t> counts;
-    for (int64_t count = 8; count <= options.most; count *= 2) counts.push_back(count);
+    const std::vector<int64_t> counts = doublingUpTo(8, options.most);
     figure.lengths.assign(counts.begin(), counts.end());
     const auto draws = static_cast<int64_t>(specs.size() * counts.size()) * options.draws;
     int64_t done = 0;
@@ -73,7 +78,9 @@ void addFeatures(Command& command) {
         "random features and that of the softmax that they approximate, on normal queries, keys and values.");
     command.argument("SPEC ...", options->specs, "compositions to compare, for example 'normaliser=favor'")
         .defaultText("FAVOR+ and random feature attention, each with orthogonal and with independent directions");
-    command.option("--most N", options->most, "largest number of features; they double from 8 on").range(8, 4096);
+    command
+        .option("--most N", options->most, "largest number of features, which is even; up to it, they double from 8 on")
+        .range(8, 4096);
     command.option("--tokens N", options->tokens, "length in tokens").range(2, 4096);
     command.option("--width N", options->width, "width of a head").range(1, 1024);
     command.option("--deviation X", options->deviation, "standard deviation of queries and keys").range(0.001, 100);

@@ -333,6 +333,13 @@ std::vector<int> PromptOptions::encode(const LanguageModel& model) const {
     return ids;
 }
 
+std::vector<int64_t> doublingUpTo(int64_t first, int64_t last) {
+    std::vector<int64_t> numbers;
+    for (int64_t number = first; number < last; number *= 2) numbers.push_back(number);
+    numbers.push_back(last);
+    return numbers;
+}
+
 void addDevice(Command& command, DeviceChoice& choice) {
     command
         .textOption("--device DEVICE", into(choice.device),

@@ -25,6 +25,12 @@ TEST_CASE("attention-cli train: --resume refuses options that ask for another tr
     checkProgram(resume + " --task copy --steps 3 --set length=3", 0, {"exact match"});
 }
 
+TEST_CASE("attention-cli: numbers that double end at the largest that is asked for", "[cli][gpu]") {
+    checkProgram("features normaliser=favor --most 20 --tokens 4 --width 4 --draws 1", 0,
+                 {"\n         8 ", "\n        16 ", "\n        20 "});
+    checkProgram("cost mask=causal --from 6 --to 20", 0, {"\n       6 ", "\n      12 ", "\n      20 "});
+}
+
 TEST_CASE("attention-cli: options that change nothing are named, or refused", "[cli]") {
     const TemporaryFolder folder;
     const std::string train = "train --task sort --steps 1 --batch 2 --layers 1 --width 16 --heads 2 --out '" +
@@ -52,6 +58,7 @@ TEST_CASE("attention-cli: options that change nothing are named, or refused", "[
               "--target changes nothing with --what composition"},
              {"lens builtin:induction --what formed --position 3", "--position changes nothing with --what formed"},
              {"cost causal --from 100 --to 64", "--from: the lengths from 100 to 64 are none"},
+             {"features normaliser=favor --most 9", "--most: 9 is odd, and random features are pairs"},
              {"generate builtin:induction --tokens 1,,2", "a comma without a number before it"},
              {"eval builtin:induction", "was not trained"}})
         checkProgram(command, 1, {reason});
