@@ -35,7 +35,8 @@ std::span<const CommandEntry> commandCatalogue() {
     static constexpr std::array kCommands{
         CommandEntry{"models", kLook, "Describe a model: family, shapes, parameters and memory", addModels},
         CommandEntry{"generate", kLook, "Continue a prompt and print the text as it is written", addGenerate},
-        CommandEntry{"classify", kLook, "Name what a vision model sees in a picture", addClassify},
+        CommandEntry{"classify", kLook, "Name the classes of a text or a picture, or answers in a passage",
+                     addClassify},
         CommandEntry{"lens", kLook, "Look inside a run: predictions by layer, contributions to a logit, circuits",
                      addLens},
         CommandEntry{"detect", kLook, "Name the kind of each head, such as induction or previous token", addDetect},

@@ -132,10 +132,10 @@ int classify(const Command& command, const ClassifyOptions& options) {
 void addClassify(Command& command) {
     const auto options = std::make_shared<ClassifyOptions>();
     command.about(
-        "Prints the most probable classes with their probabilities: of a picture (ViT, DeiT, DINOv2 and Swin, "
-        "in the layouts of Hugging Face and timm), of a text or of a pair of texts, of each token, or the "
-        "most probable answers in a passage (--prompt is the question, --second the passage). As in transformers' "
-        "question answering, an answer lies in the passage without the tokens around it, and the probabilities of its "
+        "Prints the most probable classes with their probabilities: of a text or of a pair of texts, of each token, or "
+        "of a picture (ViT, DeiT, DINOv2 and Swin, in the layouts of Hugging Face and timm); or the most probable "
+        "answers in a passage (--prompt is the question, --second the passage). As in transformers' question "
+        "answering, an answer lies in the passage without the tokens around it, and the probabilities of its "
         "beginning and its end are shared with [CLS], which means that there is no answer; it may have any length. As "
         "in transformers, "
         "problem_type in config.json decides what a probability is: softmax (one class of several; they sum to 1), "
@@ -148,8 +148,8 @@ void addClassify(Command& command) {
     options->prompt.addTreeTo(command);
     command.option("--top N", options->top, "number of classes or answers to print").range(1, 100000);
     addJson(command, options->json);
-    command.example("attention-cli classify builtin:vit-shapes --image circle.png --top 3");
     command.example("attention-cli classify runs/opinions --prompt 'what a fine day'");
+    command.example("attention-cli classify builtin:vit-shapes --image circle.png --top 3");
     command.action([=, &command] { return classify(command, *options); });
 }
 
