@@ -8,8 +8,9 @@
 
 namespace attn {
 
-// The folder of a training run holds recipe.json, metrics.jsonl and checkpoints such as checkpoints/step-000500/. Each
-// checkpoint is a Hugging Face folder that also holds the optimiser's state. It gets its name only when it is complete.
+// The folder of a training run holds recipe.json, data.sha256, metrics.jsonl and checkpoints such as
+// checkpoints/step-000500/. Each checkpoint is a Hugging Face folder that also holds the optimiser's state. It gets its
+// name only when it is complete.
 
 inline constexpr const char* kCheckpointFolder = "checkpoints";
 
