@@ -39,11 +39,11 @@ LinesFigure barsByRow(const LensSubject& subject, size_t count) {
 LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subject) {
     const auto& lens = static_cast<const LogitLens&>(result);
     LensAnswer answer{
-        .summary =
-            lens.isOfTokens
-                ? LensText::tr("Probability that each layer gives to the model's final prediction. Point at a cell to "
-                               "see that layer's own prediction.")
-                : LensText::tr("Probability that the classifier gives to each class when it reads that layer.")};
+        .summary = lens.isOfTokens
+                       ? LensText::tr(
+                             "Probability that each layer gives to the model's final prediction. Each cell names that "
+                             "layer's own prediction; point at one to see more.")
+                       : LensText::tr("Probability that the classifier gives to each class when it reads that layer.")};
     if (subject.isPicture())
         answer.summary += ' ' + LensText::tr("Point at a cell to see the probability of its class when the classifier "
                                              "reads a single patch.");
@@ -77,6 +77,8 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
                 says << QStringLiteral("“%1” %2").arg(subject.choiceName(stage.ids[at]),
                                                       formatPercent(static_cast<double>(stage.probabilities[at])));
             }
+            if (lens.isOfTokens)
+                answer.matrix.words.push_back(subject.choiceName(stage.ids[row * static_cast<size_t>(lens.choices)]));
             answer.remarks.push_back(LensText::tr("predicts %1; the final prediction “%2” has rank %3; entropy %4 nats")
                                          .arg(says.join(", "), subject.choiceName(lens.final[row]),
                                               QString::number(stage.finalRank[row] + 1),

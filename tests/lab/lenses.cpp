@@ -1,6 +1,7 @@
 #include "app/figures/head_lenses.h"
 #include "app/figures/lens_pages.h"
 #include "app/figures/map_figure.h"
+#include "app/figures/token_label.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
@@ -36,6 +37,14 @@ TEST_CASE("lab: every lens answers", "[lab]") {
         REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }));
         CHECK_FALSE(lab.snapshot().failure);
         CHECK(lab.find<QLabel>("lensExplanation").text() == known[static_cast<size_t>(page)].explanation); // not old
+        if (pages.currentData() == "logit") { // the last layer's prediction at the last token is the model's
+            const std::vector<QString>& words = lab.find<MatrixView>("lensMatrix").figure().words;
+            const auto& next = *lab.snapshot().next;
+            const auto best = std::ranges::max_element(next.logits) - next.logits.begin();
+            REQUIRE_FALSE(words.empty());
+            CHECK(words.back() ==
+                  visibleText(QString::fromStdString(lab.snapshot().model->tokenTexts[static_cast<size_t>(best)])));
+        }
         if (pages.currentData() == "circuits")
             CHECK(lab.find<QLabel>("lensSummary").text().contains("embeddings alone, without the layers before"));
         const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() ||
