@@ -212,9 +212,23 @@ LensAnswer showPatching(const AnalysisResult& result, const LensSubject& subject
                                        : subject.isPicture()     ? LensText::tr("the other picture")
                                                                  : LensText::tr("the other text"),
                                        subject.rowNames(static_cast<size_t>(found.tokens)));
+    for (const auto& [token, other] : found.otherTokens)
+        if (QString& name = answer.matrix.columnLabels.at(static_cast<size_t>(token)); !name.isEmpty())
+            name = LensText::tr("%1 ← %2").arg(name, subject.tokenName(other));
     if (!subject.patterns.empty() && subject.patterns.back().layout.tokens < found.tokens)
         answer.summary += ' ' + LensText::tr("The effect of a token of several patches is shown at each of them.");
     return answer;
+}
+
+/// Hooks of every layer of a model that patching offers, in the order of a layer.
+std::vector<std::string> patchedHooks(const ModelInfo& model, int) {
+    std::vector<std::string> hooks;
+    for (const char* hook : {"hook_resid_pre", "attn.hook_z", "hook_attn_out", "hook_mlp_out"})
+        if (std::ranges::all_of(model.structure.firstSites(), [&](int site) {
+                return std::ranges::find(model.hooks, model.site(site).inBlock(hook)) != model.hooks.end();
+            }))
+            hooks.push_back(hook);
+    return hooks;
 }
 
 LensAnswer showSpans(const AnalysisResult& result, const LensSubject& subject) {
@@ -265,7 +279,8 @@ template <class T> std::shared_ptr<const Analysis> make(const LensQuestion& ques
     if constexpr (requires { analysis->position; }) analysis->position = question.position;
     if constexpr (requires { analysis->target; }) analysis->target = question.target;
     if constexpr (requires { analysis->text; }) analysis->text = question.text;
-    if constexpr (std::is_same_v<T, TokenValuesAnalysis>) analysis->hook = question.hook;
+    if constexpr (std::is_same_v<T, TokenValuesAnalysis> || std::is_same_v<T, PatchSweepAnalysis>)
+        if (!question.hook.empty()) analysis->hook = question.hook;
     return analysis;
 }
 
@@ -322,8 +337,8 @@ public:
          .explanation = QT_TR_NOOP("The numbers of each unit of a layer at each token: the state and the gates of a "
                                    "recurrent layer, and the residual stream of any layer."),
          .usesHead = true,
-         .usesHook = true,
          .make = make<TokenValuesAnalysis>,
+         .hooks = tokenHooks,
          .show = showTokenValues},
         {.id = "circuits",
          .title = QT_TR_NOOP("QK and OV circuits"),
@@ -374,13 +389,14 @@ public:
                 int column) { return removalOf(static_cast<const AblationSweep&>(result), structure, row, column); }},
         {.id = "patching",
          .title = QT_TR_NOOP("Activation patching"),
-         .explanation =
-             QT_TR_NOOP("Copy the residual stream from a second text of the same length, or from the other picture of "
-                        "the Changes panel, one place at a time. Which place carries the difference?"),
+         .explanation = QT_TR_NOOP(
+             "Copy what a layer computes from a second text of the same length, or from the other picture of the "
+             "Changes panel, one place at a time. Which place carries the difference?"),
          .usesTarget = true,
          .usesOther = true,
          .isQuick = false,
          .make = make<PatchSweepAnalysis>,
+         .hooks = patchedHooks,
          .show = showPatching,
          .overlay = overlayPatching,
          .change =
