@@ -223,11 +223,11 @@ void requireRead(const Command& command, const RenderOptions& options) {
         refuseIdle(command, names, fmt::format("--lens {}", page.id), "--lens " + others);
     };
     require(&LensPage::usesHead, {"--layer", "--head"});
-    require(&LensPage::usesHook, {"--hook"});
+    if (!page.hooks) refuseIdle(command, {"--hook"}, fmt::format("--lens {}", page.id), "--lens values and patching");
     require(&LensPage::usesPosition, {"--position"});
     require(&LensPage::usesTarget, {"--target", "--against"});
     require(&LensPage::usesOther, {"--from"});
-    if (page.usesHook) refuseIdle(command, {"--head"}, "a hook, which holds all heads of a layer", "--lens weighted");
+    if (page.hooks) refuseIdle(command, {"--head"}, "a hook, which holds all heads of a layer", "--lens weighted");
     if (page.id == std::string_view("storage"))
         refuseIdle(command, {"--storage"}, "a lens that opens every storage", "other lenses");
 }
@@ -300,8 +300,9 @@ void addRender(Command& command) {
                    "composition, formed, storage, layer_kinds, ablation or patching");
     command
         .option("--hook HOOK", options->hook,
-                "hook that the lens values shows, such as blocks.0.attn.hook_state, in the layer of --layer")
-        .defaultText("the state of a recurrent layer, else the residual stream after it");
+                "hook that the lens values shows, such as blocks.0.attn.hook_state, in the layer of --layer; or that "
+                "the lens patching copies in every layer, such as attn.hook_z")
+        .defaultText("the state of a recurrent layer, else the residual stream after it; of patching, before it");
     command.option("--position N", options->position,
                    "token that the lens explains; -1: the one that the answer is read from");
     options->asked.addTargetTo(command);

@@ -2,6 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
+#include "app/figures/head_lenses.h"
 #include "app/figures/token_label.h"
 
 #include <QCoreApplication>
@@ -231,11 +232,12 @@ ValueChange removalOf(const HeadEffects& effects, const ModelStructure& structur
 LensAnswer patchingAnswer(const PatchEffects& effects, const ModelStructure& structure, const QString& target,
                           const QString& source, std::vector<QString> tokens) {
     LensAnswer answer{
-        .summary = LensText::tr("The %1 is %2 here and %3 in %4. Each cell shows the share of this gap that closes "
-                                "when the residual stream there is patched from %4.")
-                       .arg(target, formatFixed(effects.own), formatFixed(effects.other), source)};
+        .summary =
+            LensText::tr("The %1 is %2 here and %3 in %4. Each cell shows the share of this gap that closes "
+                         "when “%5” is copied there from %4.")
+                .arg(target, formatFixed(effects.own), formatFixed(effects.other), source, hookTitle(effects.hook))};
     answer.matrix.title = LensText::tr("Share of the gap closed");
-    answer.matrix.rowTitle = LensText::tr("before layer");
+    answer.matrix.rowTitle = effects.hook == "hook_resid_pre" ? LensText::tr("before layer") : LensText::tr("in layer");
     answer.matrix.columnTitle = LensText::tr("token");
     answer.matrix.setMatrix(static_cast<int>(effects.sites.size()), effects.tokens, effects.effects);
     for (const int site : effects.sites)

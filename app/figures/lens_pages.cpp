@@ -39,11 +39,11 @@ LinesFigure barsByRow(const LensSubject& subject, size_t count) {
 LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subject) {
     const auto& lens = static_cast<const LogitLens&>(result);
     LensAnswer answer{
-        .summary =
-            lens.isOfTokens
-                ? LensText::tr("Probability that each layer gives to the model's final prediction. Point at a cell to "
-                               "see that layer's own prediction.")
-                : LensText::tr("Probability that the classifier gives to each class when it reads that layer.")};
+        .summary = lens.isOfTokens
+                       ? LensText::tr(
+                             "Probability that each layer gives to the model's final prediction. Each cell names that "
+                             "layer's own prediction; point at one to see more.")
+                       : LensText::tr("Probability that the classifier gives to each class when it reads that layer.")};
     if (subject.isPicture())
         answer.summary += ' ' + LensText::tr("Point at a cell to see the probability of its class when the classifier "
                                              "reads a single patch.");
@@ -77,6 +77,8 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
                 says << QStringLiteral("“%1” %2").arg(subject.choiceName(stage.ids[at]),
                                                       formatPercent(static_cast<double>(stage.probabilities[at])));
             }
+            if (lens.isOfTokens)
+                answer.matrix.words.push_back(subject.choiceName(stage.ids[row * static_cast<size_t>(lens.choices)]));
             answer.remarks.push_back(LensText::tr("predicts %1; the final prediction “%2” has rank %3; entropy %4 nats")
                                          .arg(says.join(", "), subject.choiceName(lens.final[row]),
                                               QString::number(stage.finalRank[row] + 1),
@@ -210,9 +212,23 @@ LensAnswer showPatching(const AnalysisResult& result, const LensSubject& subject
                                        : subject.isPicture()     ? LensText::tr("the other picture")
                                                                  : LensText::tr("the other text"),
                                        subject.rowNames(static_cast<size_t>(found.tokens)));
+    for (const auto& [token, other] : found.otherTokens)
+        if (QString& name = answer.matrix.columnLabels.at(static_cast<size_t>(token)); !name.isEmpty())
+            name = LensText::tr("%1 ← %2").arg(name, subject.tokenName(other));
     if (!subject.patterns.empty() && subject.patterns.back().layout.tokens < found.tokens)
         answer.summary += ' ' + LensText::tr("The effect of a token of several patches is shown at each of them.");
     return answer;
+}
+
+/// Hooks of every layer of a model that patching offers, in the order of a layer.
+std::vector<std::string> patchedHooks(const ModelInfo& model, int) {
+    std::vector<std::string> hooks;
+    for (const char* hook : {"hook_resid_pre", "attn.hook_z", "hook_attn_out", "hook_mlp_out"})
+        if (std::ranges::all_of(model.structure.firstSites(), [&](int site) {
+                return std::ranges::find(model.hooks, model.site(site).inBlock(hook)) != model.hooks.end();
+            }))
+            hooks.push_back(hook);
+    return hooks;
 }
 
 LensAnswer showSpans(const AnalysisResult& result, const LensSubject& subject) {
@@ -263,7 +279,8 @@ template <class T> std::shared_ptr<const Analysis> make(const LensQuestion& ques
     if constexpr (requires { analysis->position; }) analysis->position = question.position;
     if constexpr (requires { analysis->target; }) analysis->target = question.target;
     if constexpr (requires { analysis->text; }) analysis->text = question.text;
-    if constexpr (std::is_same_v<T, TokenValuesAnalysis>) analysis->hook = question.hook;
+    if constexpr (std::is_same_v<T, TokenValuesAnalysis> || std::is_same_v<T, PatchSweepAnalysis>)
+        if (!question.hook.empty()) analysis->hook = question.hook;
     return analysis;
 }
 
@@ -320,8 +337,8 @@ public:
          .explanation = QT_TR_NOOP("The numbers of each unit of a layer at each token: the state and the gates of a "
                                    "recurrent layer, and the residual stream of any layer."),
          .usesHead = true,
-         .usesHook = true,
          .make = make<TokenValuesAnalysis>,
+         .hooks = tokenHooks,
          .show = showTokenValues},
         {.id = "circuits",
          .title = QT_TR_NOOP("QK and OV circuits"),
@@ -372,13 +389,14 @@ public:
                 int column) { return removalOf(static_cast<const AblationSweep&>(result), structure, row, column); }},
         {.id = "patching",
          .title = QT_TR_NOOP("Activation patching"),
-         .explanation =
-             QT_TR_NOOP("Copy the residual stream from a second text of the same length, or from the other picture of "
-                        "the Changes panel, one place at a time. Which place carries the difference?"),
+         .explanation = QT_TR_NOOP(
+             "Copy what a layer computes from a second text of the same length, or from the other picture of the "
+             "Changes panel, one place at a time. Which place carries the difference?"),
          .usesTarget = true,
          .usesOther = true,
          .isQuick = false,
          .make = make<PatchSweepAnalysis>,
+         .hooks = patchedHooks,
          .show = showPatching,
          .overlay = overlayPatching,
          .change =

@@ -21,7 +21,7 @@ struct LensQuestion {
     int position = -1; ///< -1: the row that the readout reads
     LogitTarget target;
     std::string text;   ///< other text, for patching
-    std::string hook{}; ///< one of tokenHooks() of the site; empty: the first
+    std::string hook{}; ///< one of LensPage::hooks(); empty: the first
     bool operator==(const LensQuestion&) const = default;
 };
 
@@ -32,9 +32,10 @@ struct LensPage {
     const char* explanation; ///< untranslated, same context
     bool usesHead = false, usesPosition = false, usesTarget = false;
     bool usesOther = false; ///< copies values from another text or picture
-    bool usesHook = false;  ///< shows one of the hooks of the head's layer
     bool isQuick = true;    ///< runs automatically when the input changes
     std::shared_ptr<const Analysis> (*make)(const LensQuestion& question);
+    /// The hooks of which it shows or copies one, in the layer of a site or in every layer; null if it reads none.
+    std::vector<std::string> (*hooks)(const ModelInfo& model, int site) = nullptr;
     LensAnswer (*show)(const AnalysisResult& result, const LensSubject& subject);
     /// Makes the overlay on a picture; null if there is none. The overlay is empty for rows outside a picture.
     /// @param cell of the matrix under the pointer

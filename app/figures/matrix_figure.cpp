@@ -11,8 +11,9 @@
 namespace attn {
 namespace {
 
-constexpr float kGoldenTurn = 0.618034f; ///< of a circle of hues, so that successive numbers differ clearly
-constexpr double kBarRoom = 5;           ///< of a colour bar with its numbers, in sizes of text
+constexpr float kGoldenTurn = 0.618034f;          ///< of a circle of hues, so that successive numbers differ clearly
+constexpr double kBarRoom = 5;                    ///< of a colour bar with its numbers, in sizes of text
+constexpr double kLeastWord = 2.5, kMostWord = 6; ///< widths of cells with words, in sizes of text
 
 /// Decimals of a number on colour bars and in cells, if the largest is `end`.
 int decimalsUpTo(float end) { return end < 0.095f ? 4 : end < 10 ? 2 : end < 1000 ? 1 : 0; }
@@ -128,7 +129,8 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
         // On screen, cells stretch in one direction to fill the room.
         const double longest =
             theme.fillsRoom && !isBand() && !aside ? std::min(cell * FigureTheme::kMostStretch, largestCell) : cell;
-        const double across = std::clamp(room.width() / columns_, cell, longest);
+        const double widest = words.empty() || isBand() ? longest : std::max(longest, kMostWord * theme.size);
+        const double across = std::clamp(room.width() / columns_, cell, widest);
         const double row = isBand() ? std::max(cell, std::min(line, room.height() / rows_))
                                     : std::clamp(room.height() / rows_, cell, longest);
         result.plot = QRectF(std::round(room.left()), std::round(room.top()),
@@ -206,7 +208,9 @@ void MatrixFigure::paintCells(QPainter& painter, const Layout& at, const FigureT
 }
 
 void MatrixFigure::paintValues(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
-    if (!writesValues || at.cellHeight < smallLine(theme)) return;
+    if (at.cellHeight < smallLine(theme)) return;
+    if (!words.empty()) return paintWords(painter, at, theme);
+    if (!writesValues) return;
     const QFont font = theme.smallFont();
     const auto textOf = [&](float value, int column) {
         return formatNumber(static_cast<double>(value), decimalsUpTo(largest(column)));
@@ -218,6 +222,15 @@ void MatrixFigure::paintValues(QPainter& painter, const Layout& at, const Figure
             if (const float value = valueAt({row, column}); !std::isnan(value))
                 drawLine(painter, at.cellRect({row, column}), Qt::AlignCenter, textOf(value, column), font,
                          inkOn(palette(theme, column).of(value)));
+}
+
+void MatrixFigure::paintWords(QPainter& painter, const Layout& at, const FigureTheme& theme) const {
+    if (at.cellWidth < kLeastWord * theme.size) return; // a letter says nothing
+    for (int row = 0; row < rows_; ++row)
+        for (int column = 0; column < columns_; ++column)
+            drawLine(painter, at.cellRect({row, column}).adjusted(2, 0, -2, 0), Qt::AlignCenter,
+                     words[static_cast<size_t>(row * columns_ + column)], theme.smallFont(),
+                     inkOn(palette(theme, column).of(valueAt({row, column}))));
 }
 
 /// Draws the colour bar of a column, which all columns with the same scale share.

@@ -44,8 +44,10 @@ struct MatrixFigure : Figure {
     };
     std::optional<Aside> aside; ///< set this before setMatrix()
     bool writesValues = false;  ///< writes values into the cells, if they fit
-    float leastScale = 0;       ///< the colour scale reaches at least this value: see shareScale()
-    double largestCell = 96;    ///< pixels; keeps one token from filling the screen
+    /// Written into the cells, row-major, in the place of values; cut where they do not fit. Empty: none.
+    std::vector<QString> words;
+    float leastScale = 0;    ///< the colour scale reaches at least this value: see shareScale()
+    double largestCell = 96; ///< pixels; keeps one token from filling the screen
     std::optional<MatrixCell> hovered, selected;
     int borderEvery = 0;          ///< the number of columns between two lines; 0: no lines
     std::optional<int> beyondRow; ///< the first row beyond the trained length, with a line above it
@@ -98,6 +100,7 @@ private:
     bool isBand() const { return columns_ >= 4 * rows_; } ///< far wider than tall
     void paintCells(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
     void paintValues(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
+    void paintWords(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
     void paintBar(QPainter& painter, const QRectF& bar, int column, const FigureTheme& theme) const;
     void paintAxes(QPainter& painter, const Layout& at, const FigureTheme& theme) const;
     void paintLabels(QPainter& painter, const Layout& at, const FigureTheme& theme, bool isRows) const;

@@ -201,6 +201,10 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& model, con
     const std::optional<TextRows> ofText =
         isText ? std::optional(TextRows(info.structure, context.input)) : std::nullopt;
     result->tokens = ofText ? static_cast<int>(ofText->all()) : info.tokens();
+    if (isText && !info.readsSource)
+        for (size_t token = 0; token < other.tokens().size(); ++token)
+            if (other.tokens()[token] != context.input.tokens()[token])
+                result->otherTokens[static_cast<int>(token)] = other.tokens()[token];
     const HookChanges before = model.hookChanges();
     std::vector<std::string> names;
     for (const int site : result->sites) names.push_back(info.site(site).inBlock(hook));

@@ -4,6 +4,7 @@
 #include "engine/analysis/effects.h"
 #include "engine/analysis/logit_target.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ std::vector<std::string> patchableHooks(const RunningModel& model);
 /// the effect of a row that contains several patches is repeated at each of them.
 struct PatchSweep : AnalysisResult, PatchEffects {
     std::vector<int> rows; ///< [blocks, tokens] the row of the block's stream that contains each token; -1: none
+    /// Of texts: for each token that differs in the other text, the token there. Empty if the model reads a source.
+    std::map<int, int> otherTokens;
 
     void count(FiniteCount& numbers) const override {
         numbers.add(own);

@@ -167,3 +167,24 @@ TEST_CASE("matrix: of many words on an axis those are drawn that fit, and the on
     figure.rowLabels[1] = QStringLiteral("WWWW");
     CHECK(inkBeside() != some);
 }
+
+TEST_CASE("matrix: words stand in cells that have room for them, which grow for them", "[figures]") {
+    MatrixFigure plain, worded;
+    plain.setMatrix(6, 4, std::vector<float>(24, 0.25f));
+    worded.setMatrix(6, 4, std::vector<float>(24, 0.25f));
+    worded.words.assign(24, QStringLiteral("word"));
+    const QSize small(90, 80), large(640, 260);
+    CHECK(painted(worded, kTheme, small) == painted(plain, kTheme, small));
+    const auto width = [&](const MatrixFigure& figure) {
+        return figure.layout(QRectF(QPointF(), large), kTheme).cellRect({0, 0}).width();
+    };
+    CHECK(width(worded) > width(plain));
+    const QImage image = painted(worded, kTheme, large);
+    const QRect cell = worded.layout(QRectF(QPointF(), large), kTheme).cellRect({2, 1}).toAlignedRect();
+    const QRgb ground = worded.colourOf(0.25f, kTheme).rgb();
+    int written = 0;
+    for (int y = cell.top() + 3; y < cell.bottom() - 3; ++y)
+        for (int x = cell.left() + 3; x < cell.right() - 3; ++x) written += image.pixel(x, y) != ground ? 1 : 0;
+    CHECK(written > 40);
+    CHECK(written < cell.width() * cell.height() / 2);
+}

@@ -1,4 +1,5 @@
 #include "app/lab/panels/compare_panel.h"
+#include "app/lab/widgets/matrix_view.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;
@@ -93,4 +94,55 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     }));
     heads.setCurrentItem(nullptr);
     CHECK(lab.find<QLabel>("kindExplanation").text().contains("L1 H0 of induction."));
+}
+
+TEST_CASE("lab: a map of all heads shows the score of a kind, or a measure of the text", "[lab]") {
+    LabWindow lab("builtin:induction", kRepeats);
+    lab.showPanel("kinds");
+    auto& map = lab.find<MatrixView>("kindMap");
+    auto& score = lab.find<QComboBox>("kindScore");
+    auto& measured = lab.find<QLabel>("kindMeasured");
+    const auto choose = [&](const char* text) {
+        const int at = score.findText(text);
+        REQUIRE(at >= 0);
+        score.setCurrentIndex(at);
+        emit score.activated(at);
+        REQUIRE(lab.settle());
+    };
+    REQUIRE(lab.waitFor([&] { return map.figure().rows() == 2; })); // by itself
+    CHECK(map.figure().columns() == 2);
+    CHECK(map.figure().title == "induction");
+    CHECK(map.figure().valueAt({1, 0}) > 0.95f);
+    CHECK(map.figure().valueAt({0, 0}) < 0.2f);
+    CHECK(measured.text().startsWith("Measured on repeated random tokens"));
+
+    emit map.chosen({0, 1});
+    REQUIRE(lab.settle());
+    CHECK(lab.window().workbench().selection().site == 0);
+    CHECK(lab.window().workbench().selection().head == 1);
+    CHECK(map.figure().selected == MatrixCell{0, 1});
+
+    lab.forget();
+    choose("Your input: share on the previous token");
+    REQUIRE(lab.waitFor([&] { return map.figure().rows() == 2; }));
+    CHECK(lab.postedOf<RunAnalysisCommand>().size() == 1);
+    CHECK(map.figure().valueAt({0, 0}) > 0.9f);
+    CHECK(measured.text().contains("Measured on the text that is open."));
+    CHECK(lab.window().panels().panel("kinds").numbers().csv().contains("0."));
+    choose("Kind: induction");
+    choose("Your input: entropy, in bits"); // is known already
+    CHECK(lab.postedOf<RunAnalysisCommand>().size() == 1);
+    const float before = map.figure().valueAt({1, 1});
+
+    lab.find<QPlainTextEdit>("prompt").setPlainText("abcdefghijkl");
+    lab.act("focusPrompt");
+    REQUIRE(lab.settle());
+    lab.showPanel("kinds");
+    REQUIRE(lab.waitFor([&] { return map.figure().rows() == 2 && map.figure().valueAt({1, 1}) != before; }));
+
+    lab.window().files().open("builtin:vit-shapes");
+    REQUIRE(lab.waitFor([&] { return score.findText("Kind: induction") < 0; })); // kinds of pictures
+    choose("Your input: distance");
+    REQUIRE(lab.waitFor([&] { return !map.figure().isEmpty() && map.figure().valueAt({0, 0}) > 0; }));
+    CHECK(measured.text().contains("Measured on the picture that is open."));
 }

@@ -1,6 +1,7 @@
 #include "app/figures/head_lenses.h"
 #include "app/figures/lens_pages.h"
 #include "app/figures/map_figure.h"
+#include "app/figures/token_label.h"
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/widgets/lines_view.h"
 #include "app/lab/widgets/matrix_view.h"
@@ -36,6 +37,14 @@ TEST_CASE("lab: every lens answers", "[lab]") {
         REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("lensSummary").isVisible(); }));
         CHECK_FALSE(lab.snapshot().failure);
         CHECK(lab.find<QLabel>("lensExplanation").text() == known[static_cast<size_t>(page)].explanation); // not old
+        if (pages.currentData() == "logit") { // the last layer's prediction at the last token is the model's
+            const std::vector<QString>& words = lab.find<MatrixView>("lensMatrix").figure().words;
+            const auto& next = *lab.snapshot().next;
+            const auto best = std::ranges::max_element(next.logits) - next.logits.begin();
+            REQUIRE_FALSE(words.empty());
+            CHECK(words.back() ==
+                  visibleText(QString::fromStdString(lab.snapshot().model->tokenTexts[static_cast<size_t>(best)])));
+        }
         if (pages.currentData() == "circuits")
             CHECK(lab.find<QLabel>("lensSummary").text().contains("embeddings alone, without the layers before"));
         const bool hasFigure = lab.find<MatrixView>("lensMatrix").isVisible() ||
@@ -185,7 +194,24 @@ TEST_CASE("lab: a lens that fails ends with its reason, also after other command
     auto& text = lab.find<QLineEdit>("lensText");
     text.setText("Lily had a cat.");
     QTest::keyClick(&text, Qt::Key_Return);
-    REQUIRE(lab.waitFor([&] { return !lab.find<MatrixView>("lensMatrix").figure().isEmpty(); }));
+    const auto& matrix = lab.find<MatrixView>("lensMatrix");
+    REQUIRE(lab.waitFor([&] { return !matrix.figure().isEmpty(); }));
+    int differing = 0; // both tokens are named where the texts differ
+    for (const QString& name : matrix.figure().columnLabels) differing += name.contains(" ← ") ? 1 : 0;
+    CHECK(differing >= 1);
+    CHECK(matrix.figure().rowTitle == "before layer");
+    auto& hook = lab.find<QComboBox>("lensHook");
+    CHECK(hook.isVisible());
+    REQUIRE(hook.count() == 4);
+    const float carried = matrix.figure().valueAt({0, matrix.figure().columns() - 1});
+    hook.setCurrentIndex(hook.findText("What the MLP adds"));
+    emit hook.activated(hook.currentIndex());
+    REQUIRE(lab.waitFor([&] { return !matrix.figure().isEmpty() && matrix.figure().rowTitle == "in layer"; }));
+    CHECK(lab.find<QLabel>("lensSummary").text().contains("“What the MLP adds” is copied there"));
+    CHECK(matrix.figure().valueAt({0, matrix.figure().columns() - 1}) != carried);
+    hook.setCurrentIndex(0);
+    emit hook.activated(0);
+    REQUIRE(lab.waitFor([&] { return matrix.figure().rowTitle == "before layer"; }));
     text.setText("A text with many more tokens than the prompt has.");
     QTest::keyClick(&text, Qt::Key_Return);
     REQUIRE(lab.waitFor([&] { return reading.text().contains("tokens"); }));

@@ -29,10 +29,11 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), text_(new TextAttention(bench)), pages_{text_, new PictureAttention(bench)},
       allButton_(new QToolButton), headButton_(new QToolButton), cellButton_(new QToolButton), layer_(new SiteBox),
       head_(new WholeBox), aggregate_(new QComboBox), colours_(new QComboBox) {
-    auto* bar = new FlowLayout;
+    bar_ = new QWidget;
+    auto* bar = new FlowLayout(bar_);
     bar->addWidget(makeBreadcrumbs());
     bar->addWidget(makeTools());
-    auto* column = makeColumn(this, spacing::kTight, {bar});
+    auto* column = makeColumn(this, spacing::kTight, {bar_});
     column->setSpacing(spacing::kTight);
     for (AttentionPage* page : pages_) {
         column->addWidget(page, 1);
@@ -166,6 +167,16 @@ void AttentionPanel::choose(const HeadChoice& choice) {
     const bool isLocked = !tools_->isEnabled() || tools_->isHidden();
     if (choice == this->choice() || isLocked) return showSettings();
     page().choose(choice);
+}
+
+void AttentionPanel::move(int layers, int heads) {
+    const auto [site, head, aggregate] = choice();
+    choose({std::clamp(site + layers, layer_->minimum(), layer_->maximum()),
+            std::clamp(head + heads, head_->minimum(), head_->maximum()), aggregate});
+}
+
+void AttentionPanel::switchLevel() {
+    chooseLevel(level() == AttentionLevel::OneHead ? AttentionLevel::AllHeads : AttentionLevel::OneHead);
 }
 
 void AttentionPanel::chooseLevel(AttentionLevel level) {

@@ -35,6 +35,10 @@ public:
     /// The level once the text of a restored view is there.
     AttentionLevel wantedLevel() const { return page().wantedLevel(); }
     void setLevel(AttentionLevel level) { page().setLevel(level); }
+    /// Selects the head that lies so many layers and heads further, or the last there is in that direction.
+    void move(int layers, int heads);
+    void switchLevel(); ///< from one head to all, or from anything else to one head
+    void showTools(bool areShown) { bar_->setVisible(areShown); }
 
 signals:
     void lookChanged(); ///< the level, or how it is drawn
@@ -60,7 +64,7 @@ private:
     TextAttention* text_;
     QList<AttentionPage*> pages_;
     QToolButton *allButton_, *headButton_, *cellButton_;
-    QWidget* tools_ = nullptr;
+    QWidget *bar_ = nullptr, *tools_ = nullptr; ///< the levels and the tools; the tools, which a teacher can lock
     SiteBox* layer_;
     QSpinBox* head_;
     QComboBox *aggregate_, *colours_;

@@ -10,7 +10,6 @@
 #include "app/lab/workbench/follow_theme.h"
 #include "app/lab/workbench/input_kind.h"
 #include "app/lab/workbench/snapshot_views.h"
-#include "engine/analysis/token_values.h"
 
 #include <QComboBox>
 #include <QCoreApplication>
@@ -86,7 +85,8 @@ void LensesPanel::name() {
     named(against_, "lensAgainst", tr("Token or class whose logit is subtracted"),
           tr("A token as shown in lists, or #id; of a classifier, a class"));
     against_->setPlaceholderText(tr("another one (optional)"));
-    named(hook_, "lensHook", tr("Values to show"), tr("A value that the layer of the selected head computes"));
+    named(hook_, "lensHook", tr("Values that the lens reads"),
+          tr("What a layer computes: the lens shows it, or copies it from the other text"));
     named(text_, "lensText", tr("Other text, with the same number of tokens"));
     named(run_, "lensRun", tr("Run or stop this lens"), tr("Run this lens. Press Stop to end it early."));
     named(progress_, "lensProgress", tr("Progress of the lens"), tr("How much of the lens is done"));
@@ -182,7 +182,8 @@ void LensesPanel::listHooks() {
     if (!snapshot_ || !snapshot_->model) return;
     const QSignalBlocker quiet(hook_);
     hook_->clear();
-    for (const std::string& hook : tokenHooks(*snapshot_->model, bench_.selection().site))
+    if (!page().hooks) return;
+    for (const std::string& hook : page().hooks(*snapshot_->model, bench_.selection().site))
         hook_->addItem(hookTitle(hook), QString::fromStdString(hook));
     hook_->setCurrentIndex(std::max(0, hook_->findText(chosenHook_))); // the same value of another layer
 }
@@ -201,7 +202,8 @@ void LensesPanel::choosePage() {
     showRow(0, page().usesPosition && isText && !isOfWhole);
     showRow(1, page().usesTarget);
     showRow(2, page().usesOther && isText); // the other picture is chosen in the Changes panel
-    showRow(3, page().usesHook);
+    showRow(3, page().hooks != nullptr);
+    listHooks();
     forget();
     askIfQuick();
     showIfNew();

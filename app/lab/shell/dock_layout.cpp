@@ -30,6 +30,8 @@ constexpr double kLowerShare = 0.42; ///< height of the lower place of the colum
 
 QString settingsKey(const Workspace& workspace) { return QStringLiteral("workspaces/") + workspace.id; }
 
+QString panelOf(const QDockWidget& dock) { return dock.objectName().section('.', 1); }
+
 } // namespace
 
 DockLayout::DockLayout(QMainWindow& window, std::map<QString, QDockWidget*> docks)
@@ -50,6 +52,7 @@ void DockLayout::enter(const Workspace& workspace) {
 void DockLayout::change(const Workspace& workspace) {
     const QPointer<QWidget> focused = window_.focusWidget();
     endDrag();
+    endAlone();
     keep();
     if (isKept_ || (isLesson_ && hasLesson_)) emit left(*workspace_);
     isLesson_ = false;
@@ -75,6 +78,7 @@ void DockLayout::giveFocus(QWidget* control) {
 }
 
 void DockLayout::reset() {
+    endAlone();
     if (isLesson_) return arrangeFor(QStringList(lesson_));
     endDrag();
     isKept_ = true;
@@ -89,7 +93,12 @@ void DockLayout::setAbsent(const QStringList& panels) {
     if (panels == absent_) return;
     endDrag();
     absent_ = panels;
-    if (const QDockWidget* main = front(); main && absent_.contains(main->objectName().section('.', 1)))
+    if (!alone_) return showPresent();
+    if (absent_.contains(panelOf(*alone_))) endAlone();
+}
+
+void DockLayout::showPresent() {
+    if (const QDockWidget* main = front(); main && absent_.contains(panelOf(*main)))
         showPanel(workspace_->main.front());
     leaveOutAbsent();
 }
@@ -157,9 +166,36 @@ void DockLayout::arrange() {
     main->raise();
 }
 
+void DockLayout::showAlone(const QString& panel) {
+    endDrag();
+    endAlone();
+    keep();
+    beforeAlone_ = arrangement();
+    alone_ = docks_.at(panel);
+    for (const auto& [id, dock] : docks_)
+        if (dock != alone_) dock->hide();
+    alone_->setFloating(false);
+    alone_->setFeatures(QDockWidget::NoDockWidgetFeatures);
+    alone_->show();
+    alone_->raise();
+}
+
+void DockLayout::endAlone() {
+    if (!alone_) return;
+    std::exchange(alone_, nullptr)
+        ->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable |
+                      QDockWidget::DockWidgetFloatable);
+    if (window_.restoreState(beforeAlone_.docks, kVersion)) leftOut_ = beforeAlone_.leftOut;
+    emit aloneEnded();
+    showPresent();
+    useSizes();
+}
+
 void DockLayout::showPanel(const QString& id) {
     QDockWidget* dock = docks_.at(id);
+    if (dock == alone_) return;
     endDrag();
+    endAlone();
     if (dock->isHidden() && !isLesson_ && !workspace_->holds(id))
         for (const Workspace& each : workspaces())
             if (each.holds(id)) {
@@ -173,6 +209,7 @@ void DockLayout::showPanel(const QString& id) {
 
 void DockLayout::arrangeFor(const QStringList& panels) {
     endDrag();
+    endAlone();
     if (!isLesson_) {
         if (!hasLesson_) beforeLesson_ = workspace_;
         change(workspaceNamed("learn"));
@@ -212,7 +249,8 @@ QByteArray DockLayout::save() const {
     QDataStream stream(&saved, QIODevice::WriteOnly);
     const auto chosen = columns_.find(workspace_->id);
     const ColumnSize column = chosen != columns_.end() ? chosen->second : ColumnSize{};
-    stream << QString(workspace_->id) << window_.saveState(kVersion) << leftOut_ << column.width << column.lower;
+    const Arrangement shown = arrangement();
+    stream << QString(workspace_->id) << shown.docks << shown.leftOut << column.width << column.lower;
     return saved;
 }
 
@@ -237,7 +275,9 @@ void DockLayout::restore(const QByteArray& saved) {
     enter(workspace);
 }
 
-DockLayout::Arrangement DockLayout::arrangement() const { return {window_.saveState(kVersion), leftOut_}; }
+DockLayout::Arrangement DockLayout::arrangement() const {
+    return alone_ ? beforeAlone_ : Arrangement{window_.saveState(kVersion), leftOut_};
+}
 
 void DockLayout::keepArrangement(const QString& id, Arrangement arrangement) {
     arrangement.leftOut.removeIf([this](const QString& panel) { return !docks_.contains(panel); });

@@ -37,6 +37,10 @@ public:
     void showPanel(const QString& id);
     /// Shows the lessons on the left and only these panels beside them. The first one is the largest.
     void arrangeFor(const QStringList& panels);
+    /// Shows one panel and no other, until endAlone() or until anything else is arranged. What is kept is the
+    /// arrangement from before.
+    void showAlone(const QString& panel);
+    void endAlone();
     /// Leaves these panels out, which would be empty, until they are no longer named: each comes back to its place.
     void setAbsent(const QStringList& panels);
     /// Learn shows its own panels the next time that it is entered.
@@ -53,6 +57,7 @@ public:
 signals:
     void left(const attn::Workspace& workspace);
     void entered(const attn::Workspace& workspace);
+    void aloneEnded();
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -73,6 +78,7 @@ private:
     /// Ends what the mouse is moving: a dock, a tab or an edge. Qt keeps places in the arrangement that it began with,
     /// and would continue in one that is gone.
     void endDrag();
+    void showPresent(); ///< leaves out what is absent
     void leaveOutAbsent();
     void change(const Workspace& workspace);
     void keep();       ///< remembers the arrangement of the present workspace
@@ -86,10 +92,12 @@ private:
     QMainWindow& window_;
     std::map<QString, QDockWidget*> docks_;
     const Workspace* workspace_;
-    bool isKept_ = false;                     ///< whether the arrangement on screen is that of the workspace
-    std::map<QString, Arrangement> kept_;     ///< by the id of the workspace
-    QStringList absent_;                      ///< panels that have nothing to show
-    QStringList leftOut_;                     ///< those of them that would be on screen
+    bool isKept_ = false;                 ///< whether the arrangement on screen is that of the workspace
+    std::map<QString, Arrangement> kept_; ///< by the id of the workspace
+    QStringList absent_;                  ///< panels that have nothing to show
+    QStringList leftOut_;                 ///< those of them that would be on screen
+    QDockWidget* alone_ = nullptr;        ///< the only one on screen; null: there may be others
+    Arrangement beforeAlone_;
     std::map<QString, ColumnSize> columns_;   ///< sizes that the user has chosen
     QStringList lesson_;                      ///< panels of the lesson
     bool isLesson_ = false;                   ///< the lesson is on screen

@@ -47,7 +47,7 @@ void DockTitles::update() {
     for (QDockWidget* dock : window_.findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly)) {
         if (dock->isHidden() && !dock->isFloating()) continue;
         QWidget* hidden = dock->titleBarWidget();
-        if (isTabbed(dock) == (hidden != nullptr)) continue;
+        if (hasNoTitle(dock) == (hidden != nullptr)) continue;
         dock->setTitleBarWidget(hidden ? nullptr : new QWidget(dock)); // an empty widget takes no room
         if (!hidden) continue;
         hidden->deleteLater();
@@ -59,8 +59,9 @@ void DockTitles::update() {
     }
 }
 
-bool DockTitles::isTabbed(QDockWidget* dock) const {
+bool DockTitles::hasNoTitle(QDockWidget* dock) const {
     if (dock->isFloating()) return false;
+    if (dock->features() == QDockWidget::NoDockWidgetFeatures) return true;
     const auto others = window_.tabifiedDockWidgets(dock);
     return std::ranges::any_of(others,
                                [](const QDockWidget* other) { return !other->isHidden() && !other->isFloating(); });

@@ -10,7 +10,7 @@ class QTabBar;
 namespace attn {
 
 /// Shows each dock's title once: a dock that shares its place with others has its title on its tab and no title bar.
-/// The context menu of a tab then closes the dock or takes it out of the window.
+/// The context menu of a tab then closes the dock or takes it out of the window. A dock that is alone has no title.
 class DockTitles : public QObject {
     Q_OBJECT
 
@@ -23,7 +23,7 @@ protected:
 
 private:
     void update();
-    bool isTabbed(QDockWidget* dock) const;
+    bool hasNoTitle(QDockWidget* dock) const;
     void showMenu(QTabBar& tabs, int tab, const QPoint& position);
 
     QMainWindow& window_;

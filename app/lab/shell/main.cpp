@@ -3,6 +3,7 @@
 #include "app/lab/common/number_locale.h"
 #include "app/lab/shell/launch_options.h"
 #include "app/lab/shell/main_window.h"
+#include "app/lab/shell/presentation.h"
 #include "app/lab/shell/quit_on_signals.h"
 #include "app/lab/shell/screenshot.h"
 #include "engine/core/error.h"
@@ -134,6 +135,7 @@ int run(int argc, char** argv) {
         QApplication::exit(0); // the training session saves when the window is destroyed
     });
     window.show();
+    if (!isScreenshot && options.lesson.isEmpty()) window.presentation().startOnSmallScreen();
     if (!options.session.isEmpty()) window.files().openSession(options.session);
     if (!options.lesson.isEmpty()) window.lessons().open(options.lesson);
     return QApplication::exec();

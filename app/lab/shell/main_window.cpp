@@ -10,6 +10,7 @@
 #include "app/lab/shell/autosave.h"
 #include "app/lab/shell/dock_layout.h"
 #include "app/lab/shell/dock_titles.h"
+#include "app/lab/shell/presentation.h"
 #include "app/lab/shell/scope_controller.h"
 #include "app/lab/shell/start_controller.h"
 #include "app/lab/shell/training_controller.h"
@@ -152,12 +153,14 @@ void MainWindow::makeControllers(const Setup& setup, SessionController::Beginnin
                                                                [beforeLesson] { return beforeLesson() != nullptr; });
     lessons_ = std::make_unique<LessonController>(parts, *session_, undo_, setup.lessonFolder);
     start_ = std::make_unique<StartController>(parts, *session_, *files_, *lessons_);
+    presentation_ = std::make_unique<Presentation>(parts);
     menus_ = std::make_unique<WindowMenus>(parts, WindowMenus::Targets{.files = *files_,
                                                                        .session = *session_,
                                                                        .exports = *exports_,
                                                                        .lessons = *lessons_,
                                                                        .scopes = *scopes_,
                                                                        .preferences = *preferences_,
+                                                                       .presentation = *presentation_,
                                                                        .undo = undo_.group()});
     connect(&notices_->status(), &StatusStrip::cancelRequested, this, &MainWindow::cancelWork);
     auto* pictures = &panels_->the<PictureInputPanel>();
@@ -239,6 +242,7 @@ void MainWindow::finishSnapshot() {
     updateWarnings();
     lessons_->goOn();
     session_->goOn();
+    if (!session_->isRestoring()) presentation_->goOn();
     scopes_->show();
 }
 

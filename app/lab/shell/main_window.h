@@ -26,6 +26,7 @@ namespace attn {
 
 class Autosave;
 class DockLayout;
+class Presentation;
 class ScopeController;
 class StartController;
 class TrainingController;
@@ -72,6 +73,7 @@ public:
     FileController& files() { return *files_; }
     ExportController& exports() { return *exports_; }
     LessonController& lessons() { return *lessons_; }
+    Presentation& presentation() { return *presentation_; }
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -115,6 +117,7 @@ private:
     std::unique_ptr<TrainingController> trainingController_;
     std::unique_ptr<LessonController> lessons_;
     std::unique_ptr<StartController> start_;
+    std::unique_ptr<Presentation> presentation_;
     std::unique_ptr<WindowMenus> menus_;
     std::unique_ptr<Autosave> autosave_;
 };

@@ -16,6 +16,7 @@
 #include "app/lab/shell/lock_controller.h"
 #include "app/lab/shell/panel_docks.h"
 #include "app/lab/shell/preferences_controller.h"
+#include "app/lab/shell/presentation.h"
 #include "app/lab/shell/scope_controller.h"
 #include "app/lab/shell/session_controller.h"
 #include "app/lab/shell/window_panels.h"
@@ -375,6 +376,12 @@ void WindowMenus::makeViewMenu() {
     addAction(menu, "fullScreen", tr("&Full screen"), tr("Use the whole screen. Press again to go back."), "F11",
               nullptr, [this] { window_.setWindowState(window_.windowState() ^ Qt::WindowFullScreen); })
         ->setCheckable(true);
+    addAction(menu, "present", tr("Prese&nt"),
+              tr("Show a class the attention, the text and the next token, and nothing else. Keys choose the head, the "
+                 "layer and the token. Press again to go back."),
+              "F9", nullptr, [this] { to_.presentation.toggle(); })
+        ->setCheckable(true);
+    connect(&to_.presentation, &Presentation::changed, this, &WindowMenus::update);
     connect(menu, &QMenu::aboutToShow, this, &WindowMenus::update); // the window manager changes it too
 }
 
@@ -442,6 +449,8 @@ void WindowMenus::update() {
     actions_.at("holdEdits")->setChecked(bench_.shownRun() == ShownRun::Original);
     actions_.at("showDifference")->setChecked(bench_.shownRun() == ShownRun::Difference);
     actions_.at("fullScreen")->setChecked(window_.isFullScreen());
+    actions_.at("present")->setEnabled(bench_.hasModel());
+    actions_.at("present")->setChecked(to_.presentation.isOn());
     enableUnlessLocked(actions_.at("formedPath"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     enableUnlessLocked(actions_.at("capture"), hasNext || (bench_.snapshot() && bench_.snapshot()->answer));
     actions_.at("openInScope")->setEnabled(hasNext);

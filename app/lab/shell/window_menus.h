@@ -21,6 +21,7 @@ class FileController;
 class GeneratePanel;
 class LessonController;
 class PreferencesController;
+class Presentation;
 class ScopeController;
 class SessionController;
 class TrainPanel;
@@ -40,6 +41,7 @@ public:
         LessonController& lessons;
         ScopeController& scopes;
         PreferencesController& preferences;
+        Presentation& presentation;
         QUndoGroup& undo;
     };
     WindowMenus(const WindowParts& parts, const Targets& targets);

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <QToolBar>
+
+class QLabel;
+
+namespace attn {
+
+class CandidateModel;
+class TokenStrip;
+class Workbench;
+struct Snapshot;
+
+/// What stands below the figure while it is presented: the text, in which a click selects a token; the most probable
+/// answers of the model; and the keys.
+class PresentStrip : public QToolBar {
+    Q_OBJECT
+
+public:
+    explicit PresentStrip(Workbench& bench, QWidget* parent = nullptr);
+
+signals:
+    void left(); ///< the user has asked for the whole window
+
+private:
+    void showRun(); ///< the text and the answers
+    void showPlace();
+    QString answers(const Snapshot& snapshot) const; ///< empty: there are none
+
+    Workbench& bench_;
+    TokenStrip* words_;
+    QLabel *place_, *answers_;
+    CandidateModel* candidates_;
+};
+
+} // namespace attn
