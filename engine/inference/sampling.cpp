@@ -55,20 +55,28 @@ std::vector<Candidate> distribution(std::span<const float> logits, const Samplin
     std::vector<double> mass(order.size());
     for (size_t i = 0; i < order.size(); ++i) {
         const auto [negative, token] = order[i];
-        all[i] = {token, logits[static_cast<size_t>(token)], 0};
+        all[i] = {.token = token, .logit = logits[static_cast<size_t>(token)]};
         total += mass[i] = std::exp((-static_cast<double>(negative) - top) / temperature);
     }
 
     size_t kept = all.size();
     if (!sampling.greedy) {
-        if (sampling.topK > 0) kept = std::min(kept, static_cast<size_t>(sampling.topK));
+        const auto keep = [&](size_t count, SamplingFilter filter) {
+            for (size_t i = count; i < kept; ++i) all[i].filter = filter;
+            kept = count;
+        };
+        if (sampling.topK > 0) keep(std::min(kept, static_cast<size_t>(sampling.topK)), SamplingFilter::TopK);
         total = std::accumulate(mass.begin(), mass.begin() + static_cast<std::ptrdiff_t>(kept), 0.0);
         if (sampling.topP < 1) {
             double cumulative = 0;
-            for (size_t i = 0; i < kept; ++i)
-                if ((cumulative += mass[i]) >= sampling.topP * total) kept = i + 1;
+            size_t count = 0;
+            do cumulative += mass[count++];
+            while (count < kept && cumulative < sampling.topP * total);
+            keep(count, SamplingFilter::TopP);
         }
-        while (kept > 1 && mass[kept - 1] < sampling.minP * mass[0]) --kept;
+        size_t count = kept;
+        while (count > 1 && mass[count - 1] < sampling.minP * mass[0]) --count;
+        keep(count, SamplingFilter::MinP);
         total = std::accumulate(mass.begin(), mass.begin() + static_cast<std::ptrdiff_t>(kept), 0.0);
     }
     for (size_t i = 0; i < kept; ++i) all[i].probability = static_cast<float>(mass[i] / total);

@@ -29,11 +29,15 @@ Sampling samplingOf(const GenerationRules::Choice& choice);
 /// The fields of Sampling, for generated controls.
 std::span<const Param> samplingParams();
 
+/// A step of the sampling that leaves tokens out.
+enum class SamplingFilter : uint8_t { None, TopK, TopP, MinP };
+
 /// One candidate for the next token.
 struct Candidate {
     int token = 0;
-    float logit = 0;       ///< raw, before penalty and temperature
-    float probability = 0; ///< under the sampling settings; 0 if filtered out
+    float logit = 0;                              ///< raw, before penalty and temperature
+    float probability = 0;                        ///< under the sampling settings; 0 if filtered out
+    SamplingFilter filter = SamplingFilter::None; ///< that has left it out
     bool operator==(const Candidate&) const = default;
 };
 

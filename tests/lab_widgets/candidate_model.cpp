@@ -45,3 +45,24 @@ TEST_CASE("candidates: the labels of a text have probabilities of their own, or 
     CHECK(shown(model, 0, CandidateModel::ProbabilityColumn) == "93.0 %");
     CHECK(model.headerData(CandidateModel::ProbabilityColumn, Qt::Horizontal, Qt::DisplayRole) == "Probability");
 }
+
+TEST_CASE("candidates: a token that the sampling leaves out names the step that does it", "[lab]") {
+    auto snapshot = samples::snapshot(1, 1, 3);
+    // Probabilities of 0.5, 0.3, 0.15 and 0.05.
+    snapshot->next = std::make_shared<NextToken>(
+        NextToken{.logits = {std::log(0.5f), std::log(0.3f), std::log(0.15f), std::log(0.05f)}});
+    CandidateModel model;
+    const auto probability = [&](int row) { return shown(model, row, CandidateModel::ProbabilityColumn); };
+    model.rank(*snapshot, {.greedy = false, .topK = 3, .topP = 0.8f});
+    REQUIRE(model.rowCount() == 4);
+    CHECK(probability(0) == "62.5 %");
+    CHECK(probability(1) == "37.5 %");
+    CHECK(probability(2) == "cut by top-p"); // of the three that are left, two have 84 %
+    CHECK(probability(3) == "cut by top-k");
+    CHECK_THAT(shown(model, 3, CandidateModel::TokenColumn, Qt::ToolTipRole), CONTAINS("left out by top-k"));
+    model.rank(*snapshot, {.greedy = false, .minP = 0.25f});
+    CHECK(probability(2) == "15.8 %");
+    CHECK(probability(3) == "cut by min-p");
+    model.rank(*snapshot, {.greedy = true, .topK = 1});
+    CHECK(probability(3) == "5.0 %"); // without drawing, nothing is left out
+}

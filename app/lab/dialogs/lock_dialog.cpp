@@ -8,7 +8,39 @@
 #include <QFormLayout>
 #include <QPushButton>
 
+#include <algorithm>
+#include <initializer_list>
+
 namespace attn {
+namespace {
+
+/// Locks for a common use. Groups that are not named are free.
+struct Preset {
+    const char* title;
+    const char* help;
+    std::initializer_list<const char*> locked, hidden;
+};
+
+constexpr Preset kPresets[] = {
+    {QT_TRANSLATE_NOOP("attn::LockDialog", "Read only"),
+     QT_TRANSLATE_NOOP("attn::LockDialog", "Students look at everything and change nothing."),
+     {"files", "prompt", "generation", "sampling", "candidates", "branches", "heads", "recipe", "training", "runs",
+      "playground", "vision"},
+     {}},
+    {QT_TRANSLATE_NOOP("attn::LockDialog", "One head"),
+     QT_TRANSLATE_NOOP("attn::LockDialog", "Students type and write, and see the head that you have chosen."),
+     {"attention"},
+     {"files", "sampling", "candidates", "branches", "heads", "model", "recipe", "training", "timeline", "runs",
+      "playground", "vision", "inspect", "export"}},
+    {QT_TRANSLATE_NOOP("attn::LockDialog", "Exam"),
+     QT_TRANSLATE_NOOP("attn::LockDialog",
+                       "Students see the attention of your text. What would tell the answers is hidden."),
+     {"prompt", "generation", "heads"},
+     {"files", "sampling", "candidates", "branches", "cell", "model", "recipe", "training", "timeline", "runs",
+      "playground", "vision", "inspect", "export"}},
+};
+
+} // namespace
 
 LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(parent) {
     setWindowTitle(tr("Lock for class"));
@@ -19,6 +51,20 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
                              "Open this dialog again to unlock the controls."));
     column->addWidget(lead);
     auto* form = new QFormLayout;
+    auto* presets = named(new QComboBox, "lockPreset", tr("Preset"), tr("Choose all of the settings below at once"));
+    presets->setPlaceholderText(tr("Choose a preset"));
+    for (const Preset& preset : kPresets) {
+        presets->addItem(tr(preset.title));
+        presets->setItemData(presets->count() - 1, tr(preset.help), Qt::ToolTipRole);
+    }
+    presets->setCurrentIndex(-1);
+    auto* meaning = makeHintLabel("lockPresetMeaning");
+    connect(presets, &QComboBox::activated, this, [this, meaning](int preset) {
+        use(preset);
+        meaning->setText(tr(kPresets[preset].help));
+    });
+    form->addRow(labelFor(presets, tr("&Preset")), presets);
+    form->addRow(meaning);
     for (const ControlGroup& group : controlGroups()) {
         const QString title = QCoreApplication::translate("attn::ControlGroup", group.title);
         auto* choice = new QComboBox(this);
@@ -37,10 +83,24 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
     buttons->button(QDialogButtonBox::Reset)->setText(tr("Unlock everything"));
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-    connect(buttons->button(QDialogButtonBox::Reset), &QPushButton::clicked, this, [this] {
+    connect(buttons->button(QDialogButtonBox::Reset), &QPushButton::clicked, this, [this, presets, meaning] {
+        presets->setCurrentIndex(-1);
+        meaning->clear();
         for (QComboBox* choice : std::as_const(choices_)) choice->setCurrentIndex(0);
     });
     column->addWidget(buttons);
+}
+
+void LockDialog::use(int preset) {
+    const auto isIn = [](std::initializer_list<const char*> ids, const QString& id) {
+        return std::ranges::any_of(ids, [&](const char* each) { return id == QLatin1String(each); });
+    };
+    for (auto it = choices_.begin(); it != choices_.end(); ++it) {
+        const ControlState state = isIn(kPresets[preset].hidden, it.key())   ? ControlState::Hidden
+                                   : isIn(kPresets[preset].locked, it.key()) ? ControlState::Locked
+                                                                             : ControlState::Free;
+        it.value()->setCurrentIndex(static_cast<int>(state));
+    }
 }
 
 ControlLocks LockDialog::locks() const {

@@ -17,6 +17,8 @@ public:
     ControlLocks locks() const;
 
 private:
+    void use(int preset);
+
     QMap<QString, QComboBox*> choices_;
 };
 

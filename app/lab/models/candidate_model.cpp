@@ -18,6 +18,13 @@
 namespace attn {
 namespace {
 
+QString nameOf(SamplingFilter filter) {
+    return filter == SamplingFilter::TopK   ? QCoreApplication::translate("attn::CandidateModel", "top-k")
+           : filter == SamplingFilter::TopP ? QCoreApplication::translate("attn::CandidateModel", "top-p")
+           : filter == SamplingFilter::MinP ? QCoreApplication::translate("attn::CandidateModel", "min-p")
+                                            : QString();
+}
+
 QString changeText(float change) {
     return QCoreApplication::translate("attn::CandidateModel", "%1 %")
         .arg(formatSigned(100.0 * static_cast<double>(change), 1));
@@ -48,7 +55,10 @@ void CandidateModel::rank(const Snapshot& snapshot, const Sampling& sampling, co
 }
 
 CandidateModel::Row CandidateModel::rowOf(const Candidate& candidate, const QString& text, float change) const {
-    return {candidate, text, formatSaid(static_cast<double>(candidate.probability), activation_),
+    const QString filter = nameOf(candidate.filter);
+    return {candidate, text,
+            filter.isEmpty() ? formatSaid(static_cast<double>(candidate.probability), activation_)
+                             : tr("cut by %1").arg(filter),
             formatNumber(static_cast<double>(candidate.logit), 2), change};
 }
 
@@ -162,16 +172,17 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const {
             return tr("Token %1, logit %2: %3 bars it here. Without that, its probability would be %4. Click to add it "
                       "anyway.")
                 .arg(QString::number(candidate.token), logit, barred, unbarred);
-        return isFiltered ? tr("Token %1, logit %2: excluded by the sampling. Click to add it anyway.")
-                                .arg(candidate.token)
-                                .arg(logit)
-                          : tr("Token %1, probability %2, logit %3. %4 %5")
-                                .arg(candidate.token)
-                                .arg(percent, logit,
-                                     readout_ == TextReadout::MaskedToken ? tr("Click to fill it in.")
-                                                                          : tr("Click to add it."),
-                                     tokenRemark(visibleText(text)))
-                                .trimmed();
+        return isFiltered
+                   ? tr("Token %1, logit %2: left out by %3. Click to add it anyway.")
+                         .arg(QString::number(candidate.token), logit,
+                              candidate.filter == SamplingFilter::None ? tr("the sampling") : nameOf(candidate.filter))
+                   : tr("Token %1, probability %2, logit %3. %4 %5")
+                         .arg(candidate.token)
+                         .arg(percent, logit,
+                              readout_ == TextReadout::MaskedToken ? tr("Click to fill it in.")
+                                                                   : tr("Click to add it."),
+                              tokenRemark(visibleText(text)))
+                         .trimmed();
     case Qt::AccessibleTextRole:
         if (activation_ == ClassActivation::None) return tr("%1: %2").arg(text, percent);
         if (!barred.isEmpty()) return tr("%1, barred by %2; its probability would be %3").arg(text, barred, unbarred);

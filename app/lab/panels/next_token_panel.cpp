@@ -69,7 +69,11 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     removed_ = makeHintLabel("removedHeads");
     removed_->hide();
     sampling_ = new QWidget;
-    makeColumn(sampling_, 0, {controls_});
+    order_ =
+        makeHintLabel("samplingOrder",
+                      tr("They act in this order: repetition penalty, temperature, top-k, top-p, min-p. The list names "
+                         "the one that cuts a token."));
+    makeColumn(sampling_, 0, {controls_, order_});
     makeColumn(listed_, 0, {list_});
     ended_->offer(tr("Continue"), tr("List the tokens that the model would write after the end"), [this] {
         goesOnAfter_ = snapshot_->branches->current;
@@ -193,6 +197,7 @@ void NextTokenPanel::showSampling() {
         controls_->setValue(param.id, samplingValue(bench_.sampling(), param.id));
         controls_->setUsable(param.id, isSamplingFieldUsed(bench_.sampling(), param.id));
     }
+    order_->setVisible(!bench_.sampling().greedy);
     rank();
 }
 

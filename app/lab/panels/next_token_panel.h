@@ -45,6 +45,7 @@ private:
     int goesOnAfter_ = -1;       ///< node of the end after which the list is shown all the same; -1: none
     QLabel* hint_;               ///< while no word is hidden
     QLabel* removed_;            ///< which heads are removed
+    QLabel* order_;              ///< in which the sampling controls act
     bool isSecondClick_ = false; ///< the second half of a double click has begun
 };
 

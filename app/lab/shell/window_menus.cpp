@@ -391,12 +391,15 @@ void WindowMenus::makeHelpMenu() {
               [this] { parts_.layout.enter(workspaceNamed("learn")); });
     addAction(menu, "lessons", tr("&Lessons"), tr("Show the list of lessons"), "Shift+F2", nullptr,
               [this] { to_.lessons.showList(); });
+    addAction(menu, "manual", tr("&Manual"), tr("Read and search the pages about this program"), "Ctrl+F2", nullptr,
+              [this] { showManual(); });
     addAction(menu, "find", tr("&Find…"),
               tr("Find any action, control, panel, part, lesson or model, and what a word means"), "Ctrl+K", nullptr,
               [this] { showFinder(); });
     addAction(menu, "whatIsThis", tr("&Explain the control under the pointer"),
-              tr("Point at a control and press the key: a note says what it is for"), "F1", nullptr, [this] {
-                  if (!explainPointedAt(window_)) showShortcuts();
+              tr("Point at a control and press the key: a note says what it is for. Elsewhere, the manual opens."),
+              "F1", nullptr, [this] {
+                  if (!explainPointedAt(window_)) showManual();
               });
     addAction(menu, "shortcuts", tr("&Keyboard shortcuts"), tr("Show every action and its keys"), "Ctrl+F1; ?", nullptr,
               [this] { showShortcuts(); });

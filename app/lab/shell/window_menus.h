@@ -63,6 +63,7 @@ private:
     bool isHeadRemoved() const;        ///< the selected one
     void toggleHead();                 ///< removes the selected head, or brings it back
     void toggleShownRun(ShownRun run); ///< a second call returns to the changed run
+    void showManual();
     void showShortcuts();
     void showFinder();
 

@@ -1,6 +1,7 @@
-// The lists of all actions: the sheet of shortcuts and the finder.
+// The manual, and the lists of all actions: the sheet of shortcuts and the finder.
 #include "app/lab/common/control_groups.h"
 #include "app/lab/dialogs/finder.h"
+#include "app/lab/dialogs/manual.h"
 #include "app/lab/dialogs/shortcut_sheet.h"
 #include "app/lab/shell/lock_controller.h"
 #include "app/lab/shell/panel_docks.h"
@@ -15,6 +16,14 @@
 #include <utility>
 
 namespace attn {
+
+void WindowMenus::showManual() {
+    auto* manual = window_.findChild<Manual*>();
+    if (!manual) manual = new Manual(&window_); // stays on its page when it is closed
+    manual->show();
+    manual->raise();
+    manual->activateWindow();
+}
 
 void WindowMenus::showShortcuts() {
     auto* sheet = new ShortcutSheet(*window_.menuBar(), &window_);
