@@ -134,7 +134,6 @@ const std::vector<std::pair<std::string, json>>& othersWithUsual() {
                                                                    {"encoder_no_repeat_ngram_size", 0},
                                                                    {"guidance_scale", 1.0},
                                                                    {"penalty_alpha", 0.0},
-                                                                   {"renormalize_logits", false},
                                                                    {"sequence_bias", nullptr},
                                                                    {"constraints", nullptr},
                                                                    {"force_words_ids", nullptr},
@@ -325,6 +324,8 @@ GenerationRules GenerationRules::read(const std::filesystem::path& folder, const
         rules.minLength = 0;
     }
     rules.repeatFree = fields.wholeNumber("no_repeat_ngram_size", 0);
+    // Only sums of log p can tell the difference: where one token is drawn, a softmax follows the rules anyway.
+    rules.renormalizes = fields.flag("renormalize_logits").value_or(false);
     if (const int most = fields.wholeNumber("max_length", 0); most > 0) rules.maxLength = most;
     if (const int most = fields.wholeNumber("max_new_tokens", 0); most > 0) rules.maxNewTokens = most;
     readChoice(fields, rules, isOwnFile);

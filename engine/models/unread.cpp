@@ -149,9 +149,10 @@ bool isSilent(std::string_view field) {
            std::ranges::any_of(kSilentGlobs, [&](std::string_view glob) { return matchesGlob(glob, field); });
 }
 
-/// Whether a value of a field changes nothing.
-bool isNeutral(const std::string& field, const nlohmann::json& value) {
+/// Whether a value of a field changes nothing. @param hasWindow whether the family has obeyed "sliding_window"
+bool isNeutral(const std::string& field, const nlohmann::json& value, bool hasWindow) {
     if (field == "is_causal") return value == true; // false makes a decoder of transformers read in both directions
+    if (field == "use_sliding_window" && value == false) return !hasWindow; // Mistral's window stays in force
     if (isOff(value)) return true;
     if (field == "crop_mode") return value == "center";
     return field == "partial_rotary_factor" && value == 1;
@@ -162,7 +163,8 @@ void collect(const nlohmann::json& object, const FieldLog& log, const std::strin
     constexpr int kDeepest = 4;
     for (const auto& [name, value] : object.items()) {
         const std::string whole = path + name;
-        if (isNeutral(name, value) || isSilent(name)) continue;
+        if (isSilent(name)) continue;
+        if (isNeutral(name, value, log.contains(path + "sliding_window"))) continue;
         if (!log.contains(whole))
             found.push_back({whole, shownJson(value)});
         else if (value.is_object() && depth < kDeepest)

@@ -4,6 +4,7 @@
 #include "engine/models/config_reader.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <string>
@@ -47,6 +48,8 @@ std::vector<int64_t> windowsByLayer(const ConfigReader& read, const WindowFields
         read.pass(kWindow);
         if (fields.byLayer) read.pass(kSwitch);
     }
+    // Mistral's class has no switch: one that says what the window does needs no words, another stays unread.
+    if (!fields.byLayer && asked.has(kSwitch) && *asked.value(kSwitch) == isOn) read.pass(kSwitch);
     return windows;
 }
 

@@ -7,6 +7,7 @@
 #include "tests/models/model_folder.h"
 #include "tests/support/catch.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace attn;
@@ -104,6 +105,29 @@ TEST_CASE("token limits: a beam search writes what the rules force and nothing t
     }
     for (const Hypothesis& each : search("{\"suppress_tokens\": [" + std::to_string(free) + "]}").hypotheses)
         CHECK(std::ranges::count(each.tokens, free) == 0);
+}
+
+TEST_CASE("token limits: a beam search counts p among the tokens that are left where the folder asks for it",
+          "[inference]") {
+    test::ModelFolder folder("bart");
+    const auto search = [&](const std::string& rules) {
+        test::writeFile(folder / "generation_config.json", rules);
+        LanguageModel model(openModelSource(folder.path().string()), {.device = {.validation = true}});
+        CHECK(model.source().warnings().empty());
+        model.setSides({.source = Ids{0, 5, 6, 7, 2}});
+        model.feed(Ids{2});
+        return beamSearch(model, {.width = 3, .maxTokens = 1}).hypotheses;
+    };
+    const Hypothesis best = search("{}").front();
+    const std::string bars = "{\"suppress_tokens\": [" + std::to_string(best.tokens.front()) + "]";
+    const auto plain = search(bars + "}"), again = search(bars + ", \"renormalize_logits\": true}");
+    REQUIRE(plain.size() == again.size());
+    REQUIRE_FALSE(plain.empty());
+    for (size_t i = 0; i < plain.size(); ++i) {
+        CHECK(again[i].tokens == plain[i].tokens);
+        CHECK(again[i].logProbability ==
+              Approx(plain[i].logProbability - std::log1p(-std::exp(best.logProbability))).margin(1e-6)); // float64
+    }
 }
 
 TEST_CASE("token limits: a tokenizer that cannot be read leaves the model, which takes ids", "[inference]") {

@@ -83,6 +83,7 @@ TEST_CASE("class tokens: what a generation_config.json asks for and this program
                       {"cache_implementation", "hybrid"},
                       {"typical_p", 1},
                       {"num_beam_groups", 1},
+                      {"renormalize_logits", true},
                       {"stop_strings", nullptr},
                       {"new_field", nullptr},
                       {"new_switch", false},
