@@ -1,8 +1,8 @@
 #include "engine/inference/beam_search.h"
 
 #include "engine/core/error.h"
+#include "engine/inference/finite_count.h"
 #include "engine/inference/language_model.h"
-#include "engine/inference/sampling.h"
 #include "engine/inference/token_limits.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ void normalise(std::span<double> scores) {
 
 /// log p of every token. @param logits [V]
 std::vector<double> logProbabilities(std::span<const float> logits) {
-    requireLogits(logits);
+    requireLogits(logits, "beam search");
     std::vector<double> result(logits.begin(), logits.end());
     normalise(result);
     return result;
