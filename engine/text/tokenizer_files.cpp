@@ -16,6 +16,7 @@ namespace {
 using Kind = TokenizerFiles::Kind;
 using Token = AddedTokens::Token;
 
+constexpr const char* kConfigName = "tokenizer_config.json";
 constexpr std::array<const char*, 7> kNamed{"bos_token", "eos_token", "unk_token", "sep_token",
                                             "pad_token", "cls_token", "mask_token"};
 
@@ -169,9 +170,8 @@ int idFrom(const std::string& text, const JsonNode& node) {
 
 } // namespace
 
-TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
-    : configFile_((folder / "tokenizer_config.json").string()) {
-    auto small = readSmallFile(folder / "tokenizer_config.json", warnings_);
+TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder) : configFile_((folder / kConfigName).string()) {
+    auto small = readSmallFile(configFile_, warnings_);
     // This program's own models follow their tokenizer.json, whatever family they have.
     std::error_code error;
     const bool isOwn = !small && std::filesystem::exists(folder / "recipe.json", error);
@@ -189,7 +189,7 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
     if (className_.ends_with("Fast")) className_.resize(className_.size() - 4);
     if (className_.empty() && !isOwn) className_ = classOf(modelType_);
 
-    readNamed(config);
+    readNamed(config, kConfigName);
     std::map<int, Token> added;
     std::set<std::string, std::less<>> special; // their texts
     if (const auto decoder = config.find("added_tokens_decoder")) {
@@ -198,17 +198,20 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
         for (const auto& [id, token] : tokens.items()) {
             Token each = tokenOf(decoder->at(id), false);
             each.id = idFrom(id, *decoder);
+            sources_.emplace(each.content, kConfigName);
             added.insert_or_assign(each.id, std::move(each));
         }
     } else {
         const std::string mapFile = (folder / "special_tokens_map.json").string(),
                           addedFile = (folder / "added_tokens.json").string();
-        if (const auto map = readSmallFile(mapFile, warnings_)) readNamed(JsonNode(*map, mapFile));
+        if (const auto map = readSmallFile(mapFile, warnings_))
+            readNamed(JsonNode(*map, mapFile), "special_tokens_map.json");
         for (const Token& token : special_) special.insert(token.content);
         if (const auto list = readIfThere(addedFile, warnings_))
             for (const auto& [text, id] : JsonNode(*list, addedFile).vocabulary(TokenModel::kMostTokens)) {
                 const std::string content(text);
                 const bool isSpecial = special.contains(content);
+                sources_.emplace(content, "added_tokens.json");
                 added.insert_or_assign(id, Token{.content = content,
                                                  .id = id,
                                                  .isNormalized = !isSpecial,
@@ -223,7 +226,7 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
     }
 }
 
-void TokenizerFiles::readNamed(const JsonNode& from) {
+void TokenizerFiles::readNamed(const JsonNode& from, const char* file) {
     for (const char* field : kNamed)
         if (const auto node = from.find(field)) named_.insert_or_assign(field, tokenOf(*node, true));
     for (const char* field : kOtherSpecial)
@@ -235,6 +238,7 @@ void TokenizerFiles::readNamed(const JsonNode& from) {
     for (const char* field : kNamed)
         if (const auto found = named_.find(field); found != named_.end()) special_.push_back(found->second);
     for (const auto& [field, tokens] : others_) special_.insert(special_.end(), tokens.begin(), tokens.end());
+    for (const Token& token : special_) sources_.emplace(token.content, file);
 }
 
 Kind TokenizerFiles::kind(bool hasTokenizerJson) const {

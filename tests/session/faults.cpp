@@ -89,9 +89,12 @@ TEST_CASE("faults: a tokenizer that does not fit the model warns, and refuses on
     const auto snapshot =
         succeed(session, OpenModelCommand{.path = folder.path().string(), .given = {.text = {.text = "aacb"}}});
     REQUIRE(snapshot->model->warnings.size() == 1);
-    CHECK_THAT(snapshot->model->warnings[0], CONTAINS("the tokenizer has 71 tokens but the model only 61"));
+    CHECK_THAT(
+        snapshot->model->warnings[0],
+        CONTAINS("the tokenizer has 71 tokens but the model only 61, without token 70 (\"ab\" in tokenizer.json): "));
     CHECK_THAT(failureOf(session, SetPromptCommand{{.text = "ab"}}),
-               CONTAINS("token 70 is outside the vocabulary of 61; use the tokenizer that belongs to the model"));
+               CONTAINS("token 70 (\"ab\" in tokenizer.json) is outside the vocabulary of 61; use the tokenizer that "
+                        "belongs to the model"));
     CHECK(text(session) == "aacb");
 }
 

@@ -327,6 +327,25 @@ TEST_CASE("folder tokenizers: added and named tokens come from the files in tran
     CHECK(Files({letter, added(config("GPT2Tokenizer", {{"add_prefix_space", true}}))}).ids("ab") == Ids{4, 5});
 }
 
+TEST_CASE("folder tokenizers: a token beyond the model's table is named with its file", "[text]") {
+    const auto titles = [](const char* file, const json& content) {
+        const Tokenizer tokenizer = Files({{"tokenizer.json", letters()}, {file, content}}).tokenizer();
+        CHECK(tokenizer.whatExceeds(7).empty());
+        CHECK(Tokenizer::titleOf(&tokenizer, 5) == "token 5 (\"ab\" in tokenizer.json)");
+        CHECK(tokenizer.whatExceeds(6) ==
+              "the tokenizer has 7 tokens but the model only 6, without " + Tokenizer::titleOf(&tokenizer, 6));
+        CHECK(tokenizer.whatExceeds(5).ends_with("only 5, without token 5 (\"ab\" in tokenizer.json)"));
+        return Tokenizer::titleOf(&tokenizer, 6);
+    };
+    const json added = special("<new>", 6);
+    CHECK(titles("added_tokens.json", {{"<new>", 6}}) == "token 6 (\"<new>\" in added_tokens.json)");
+    CHECK(titles("special_tokens_map.json", {{"mask_token", "<new>"}}) ==
+          "token 6 (\"<new>\" in special_tokens_map.json)");
+    CHECK(titles("tokenizer_config.json", {{"added_tokens_decoder", {{"6", added}}}}) ==
+          "token 6 (\"<new>\" in tokenizer_config.json)");
+    CHECK(Tokenizer::titleOf(nullptr, 6) == "token 6");
+}
+
 TEST_CASE("folder tokenizers: spaces before punctuation go where tokenizer_config.json wants it", "[text]") {
     json words = letters();
     json vocabulary;
