@@ -218,11 +218,6 @@ void collect(const nlohmann::json& object, const FieldLog& log, const std::strin
 
 } // namespace
 
-bool isOff(const nlohmann::json& value) {
-    if (value.is_null() || value == false) return true;
-    return (value.is_array() || value.is_object() || value.is_string()) && (value.empty() || value == "");
-}
-
 std::vector<LeftOut::Field> unreadFields(const nlohmann::json& config, const FieldLog& log) {
     std::vector<LeftOut::Field> found;
     if (config.is_object()) collect(config, log, {}, 0, found);

@@ -4,7 +4,6 @@
 #include "engine/models/config_reader.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <string>
@@ -53,7 +52,7 @@ std::vector<int64_t> windowsByLayer(const ConfigReader& read, const WindowFields
             read.passOver(field);
     }
     // Mistral's class has no switch: one that says what the window does needs no words, another stays unread.
-    if (!fields.byLayer && asked.has(kSwitch) && *asked.value(kSwitch) == isOn) read.pass(kSwitch);
+    if (!fields.byLayer && asked.flag(kSwitch, isOn) == isOn) read.pass(kSwitch);
     return windows;
 }
 

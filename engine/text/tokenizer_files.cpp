@@ -95,6 +95,80 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kModelTy
      {"deberta", "DebertaTokenizer"},
      {"marian", "MarianTokenizer"}}};
 
+/// Fields of tokenizer_config.json that change tokens and that this program does not obey.
+constexpr std::array<UnreadSettings::Known, 7> kNotObeyed{{{"fix_mistral_regex", "false"},
+                                                           {"language", "null"},
+                                                           {"normalization", "false"},
+                                                           {"predict_timestamps", "false"},
+                                                           {"src_lang", "null"},
+                                                           {"task", "null"},
+                                                           {"tgt_lang", "null"}}};
+
+/// The others of which nothing is said here, as globs: those that this program reads, of which it says itself whether
+/// they are in force; those that the fast tokenizers of transformers do not obey either; and those about padding,
+/// cutting, chats, pictures and files.
+constexpr std::array<std::string_view, 61> kSilent{"*_file",
+                                                   "*_id",
+                                                   "*_ids",
+                                                   "*_token",
+                                                   "*_tokens",
+                                                   "_commit_hash",
+                                                   "_name_or_path",
+                                                   "add_prefix_space",
+                                                   "added_tokens_decoder",
+                                                   "auto_map",
+                                                   "backend",
+                                                   "cache_dir",
+                                                   "chat_template*",
+                                                   "clean_text",
+                                                   "clean_up_tokenization_spaces",
+                                                   "default_chat_template",
+                                                   "device_map",
+                                                   "do_basic_tokenize",
+                                                   "do_lower_case",
+                                                   "dtype",
+                                                   "errors",
+                                                   "extra_ids",
+                                                   "from_slow",
+                                                   "init_inputs",
+                                                   "is_local",
+                                                   "keep_accents",
+                                                   "legacy",
+                                                   "local_files_only",
+                                                   "max_len*",
+                                                   "model_input_names",
+                                                   "model_max_length",
+                                                   "model_type",
+                                                   "name_or_path",
+                                                   "never_split",
+                                                   "pad_to_multiple_of",
+                                                   "padding*",
+                                                   "processor_class",
+                                                   "remove_space",
+                                                   "response_schema",
+                                                   "return_*",
+                                                   "revision",
+                                                   "separate_vocabs",
+                                                   "source_lang",
+                                                   "sp_model_kwargs",
+                                                   "stride",
+                                                   "strip_accents",
+                                                   "suffix_first",
+                                                   "target_lang",
+                                                   "tokenize_chinese_chars",
+                                                   "tokenizer_*",
+                                                   "torch_dtype",
+                                                   "transformers_version",
+                                                   "trim_offsets",
+                                                   "truncation*",
+                                                   "trust_remote_code",
+                                                   "use_default_system_prompt",
+                                                   "use_fast",
+                                                   "verbose",
+                                                   "vocab_size",
+                                                   "vocab_type",
+                                                   "wordpieces_prefix"};
+
 std::string classOf(std::string_view modelType) {
     const auto found = std::ranges::find(kModelTypes, modelType, &std::pair<std::string_view, std::string_view>::first);
     return found == kModelTypes.end() ? std::string() : std::string(found->second);
@@ -189,6 +263,8 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder) : configFile
     if (className_.ends_with("Fast")) className_.resize(className_.size() - 4);
     if (className_.empty() && !isOwn) className_ = classOf(modelType_);
 
+    const UnreadSettings rule{.file = kConfigName, .known = kNotObeyed, .silent = kSilent};
+    if (const std::string sentence = rule.sentenceOn(config_); !sentence.empty()) warnings_.push_back(sentence);
     readNamed(config, kConfigName);
     std::map<int, Token> added;
     std::set<std::string, std::less<>> special; // their texts
