@@ -48,7 +48,7 @@ int classifyText(const Command& command, const ClassifyOptions& options) {
     const TextInput input = options.prompt.encodeInput(*model);
     model->predict(input);
     const TextClasses classes = *model->classes();
-    requireFinite(classes.logits, "logits", model->info().name);
+    requireLogits(classes.logits, model->info().name, classes.activation);
     const bool isSpan = classes.readout == TextReadout::Span, isOne = readsOneRow(classes.readout);
     const auto textOf = [&](const ClassAnswer& answer) {
         const std::vector<int> ids(input.tokens.begin() + answer.begin, input.tokens.begin() + answer.end);
@@ -99,7 +99,7 @@ int classify(const Command& command, const ClassifyOptions& options) {
     const ModelInfo& info = model->info();
     const std::vector<std::string> notes = notesOn(image, *model);
     const std::vector<float> logits = model->predict(model->patchesOf(image));
-    requireFinite(logits, "logits", info.name);
+    requireLogits(logits, info.name, info.activation);
     const std::vector<float> shares = saidOf(logits, info.activation);
     std::vector<int> order(logits.size());
     std::iota(order.begin(), order.end(), 0);

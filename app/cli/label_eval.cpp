@@ -23,6 +23,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -184,13 +185,15 @@ LabelScores scoresOf(const Measured& measured, size_t examples) {
     for (size_t i = 0; i < examples; ++i) {
         line.show(ofSteps(static_cast<int64_t>(i), static_cast<int64_t>(examples)));
         const std::vector<float> said = measured.model->predict(measured.input(i));
-        requireFinite(said, "logits", measured.model->info().name);
+        requireLogits(said, measured.model->info().name, measured.activation());
         logits.insert(logits.end(), said.begin(), said.end());
     }
     line.clear();
     const auto labels = static_cast<int64_t>(measured.labels.size());
-    return labelScores(measured.activation(), labels, logits,
-                       std::span(measured.targets).first(examples * measured.labels.size()));
+    LabelScores scores = labelScores(measured.activation(), labels, logits,
+                                     std::span(measured.targets).first(examples * measured.labels.size()));
+    requireFinite(std::array{scores.loss}, "losses", measured.model->info().name); // a right class may be barred
+    return scores;
 }
 
 /// A correlation; there is none where one side does not vary.

@@ -154,7 +154,7 @@ std::unique_ptr<Figure> pictureFigure(const Asked& asked, const RenderOptions& o
     const Image seen = model.seen(asked.picture());
     const std::optional<int> layer = options.view == "attention" ? std::optional(look.site) : std::nullopt;
     const auto patterns = model.patternsAndLogits(asked.input(), layer).patterns;
-    if (info.classes > 0) requireFinite(model.predict(asked.input()), "logits", info.name);
+    if (info.classes > 0) requireLogits(model.predict(asked.input()), info.name, info.activation);
     PictureRun run{.model = &info, .seen = &seen, .patterns = patterns};
     if (options.view == "heads") {
         auto figure = std::make_unique<HeadOverlaysFigure>(headOverlaysFigure(run, look));

@@ -18,7 +18,7 @@ std::shared_ptr<AnalysisResult> FormedPathAnalysis::run(RunningModel& model, con
     // With a cache, only the last token is run, and the views show its results.
     const std::vector<float> own = model.predictFrom(input, input.isText() ? input.tokens().size() - 1 : 0);
     for (const std::span<const float> each : {std::span<const float>(own), std::span<const float>(formed)})
-        requireLogitsFinite(each, model.info().name);
+        requireLogits(each, model.info().name);
 
     auto result = std::make_shared<FormedPath>();
     result->ids.resize(size);

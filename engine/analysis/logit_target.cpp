@@ -15,7 +15,7 @@ LogitTarget resolved(LogitTarget target, std::span<const float> logits) {
             throw Error({.what = fmt::format("{} is not one of the {} outputs of the model", token, logits.size()),
                          .where = "target",
                          .hint = fmt::format("choose a number from 0 to {}", logits.size() - 1)});
-    requireLogitsFinite(logits, "the model");
+    requireLogits(logits, "the model");
     if (target.token < 0) target.token = static_cast<int>(std::ranges::max_element(logits) - logits.begin());
     return target;
 }

@@ -342,9 +342,7 @@ HeadDetection detectOnPatches(VisionModel& model, const Input& picture, uint64_t
     const std::vector<SitePattern> patterns = wholePatterns(model, picture);
     report(0.3f);
     const std::vector<SitePattern> shuffled =
-        model
-            .patternsAndLogits(shuffledPatches(picture.patches(), static_cast<int>(config.patches.grid().area()), seed))
-            .patterns;
+        wholePatterns(model, shuffledPatches(picture.patches(), static_cast<int>(config.patches.grid().area()), seed));
     HeadDetection result;
     result.kinds = kKinds;
     result.leastAlike = 0.9f; // a lower limit would put all wide heads of few patches in one group

@@ -57,7 +57,7 @@ struct Answers {
 
 std::vector<float> predicted(RunningModel& model, const Input& input) {
     const std::vector<float> logits = model.predict(input);
-    requireFinite(logits, "logits", model.info().name);
+    requireLogits(logits, model.info().name, model.info().activation);
     return saidOf(logits, model.info().activation);
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -166,15 +167,23 @@ Input randomInput(const LanguageModel& model, int count, int times, uint64_t see
     return input;
 }
 
-/// The fixed text. A model with a source gets it as source and target.
-Input probeText(const LanguageModel& model) {
-    TextInput input{.tokens = tokensOf(model, kProbeText)};
-    input.tokens.resize(std::min(input.tokens.size(), static_cast<size_t>(model.capacity())));
-    if (!model.info().readsSource) return input;
-    input.source = sourceTokensOf(model, kProbeText);
-    const auto most = static_cast<size_t>(model.info().structure.axes.front().length);
-    input.source.resize(std::min(input.source.size(), most));
-    return input;
+/// The fixed text, if the model's tokenizers can encode English. A model with a source gets it as source and target.
+std::optional<Input> probeText(const LanguageModel& model) {
+    if (!model.tokenizer()) return {};
+    try {
+        TextInput text{.tokens = tokensOf(model, kProbeText)};
+        text.tokens.resize(std::min(text.tokens.size(), static_cast<size_t>(model.capacity())));
+        if (model.info().readsSource) {
+            text.source = sourceTokensOf(model, kProbeText);
+            const auto most = static_cast<size_t>(model.info().structure.axes.front().length);
+            text.source.resize(std::min(text.source.size(), most));
+        }
+        Input input(std::move(text));
+        model.require(input);
+        return input;
+    } catch (const Error&) {
+        return {};
+    }
 }
 
 /// The runs that the scores are measured on, one pattern per site.
@@ -275,11 +284,10 @@ HeadDetection detectOnText(LanguageModel& model, uint64_t seed, const std::funct
     // Heads that follow repetitions attend to other tokens here.
     runs.others = wholePatterns(model, randomInput(model, 2 * runs.period, 1, seed + 1));
     report(0.6f);
-    if (model.tokenizer()) try {
-            runs.text = wholePatterns(model, probeText(model));
-            result.text = kProbeText;
-        } catch (const Error&) { // the tokenizer cannot encode English: use random tokens only
-        }
+    if (const std::optional<Input> text = probeText(model)) { // else random tokens only
+        runs.text = wholePatterns(model, *text);
+        result.text = kProbeText;
+    }
     report(0.9f);
     const std::vector<SitePattern> prints = repeated(std::min(kPrintPeriod, runs.period));
     for (size_t site = 0; site < prints.size(); ++site) {

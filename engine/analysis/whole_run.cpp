@@ -5,7 +5,6 @@
 #include "engine/inference/capture_file.h"
 #include "engine/inference/finite_count.h"
 #include "engine/inference/graph_sources.h"
-#include "engine/inference/sampling.h"
 #include "engine/inference/shared_parameters.h"
 #include "engine/inference/vision_model.h"
 #include "engine/ops/tensor_ops.h"
@@ -20,6 +19,13 @@ namespace {
 
 constexpr const char* kTarget = "analysis.target";
 constexpr const char* kRow = "analysis.row";
+
+/// @throws Error if a weight is no number: scores compare such a weight with others as if it were one
+void requirePatterns(const std::vector<SitePattern>& patterns, const std::string& where) {
+    FiniteCount weights;
+    for (const SitePattern& pattern : patterns) weights.add(pattern.values);
+    weights.require("weights of attention", where);
+}
 
 } // namespace
 
@@ -97,15 +103,16 @@ std::vector<float> answerTo(RunningModel& model, const Input& input) {
 
 void requireAnswer(const LanguageModel& model) {
     if (const auto classes = model.classes())
-        requireFinite(classes->logits, "logits", model.info().name);
-    else if (!model.logits().empty())
-        requireLogits(model.logits());
+        requireLogits(classes->logits, model.info().name, classes->activation);
+    else
+        requireLogits(model.logits(), model.info().name);
 }
 
 std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input) {
     if (!input.isText()) {
         auto [patterns, logits] = visionModel(model).patternsAndLogits(input);
-        requireFinite(logits, "logits", model.info().name);
+        requireLogits(logits, model.info().name, model.info().activation);
+        requirePatterns(patterns, model.info().name);
         return std::move(patterns);
     }
     const ModelStructure& structure = model.info().structure;
@@ -123,6 +130,7 @@ std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input) 
     for (CapturedHook& hook : model.capture(input, fmt::format("{}", fmt::join(names, ","))))
         patterns.at(static_cast<size_t>(structure.siteOf(hook.name).value())).values = std::move(hook.values);
     requireAnswer(languageModel(model));
+    requirePatterns(patterns, model.info().name);
     return patterns;
 }
 

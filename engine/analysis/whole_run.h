@@ -70,11 +70,11 @@ std::vector<float> withoutPadding(const std::vector<float>& cells, const Shape& 
 /// @throws Error if it answers for each token, or not at all; as RunningModel::predict()
 std::vector<float> answerTo(RunningModel& model, const Input& input);
 
-/// A softmax of NaN gives zeros, so that patterns alone do not tell that a run went wrong: its logits do.
-/// @throws Error if the logits of the last run are not finite
+/// @throws Error if the logits of the last run are no answer, as requireLogits()
 void requireAnswer(const LanguageModel& model);
 
 /// The patterns of a run on a whole input. @return one per site; without values if it forms no pattern
+/// @throws Error if a weight is not finite, or as requireAnswer()
 std::vector<SitePattern> wholePatterns(RunningModel& model, const Input& input);
 
 /// Compiles a graph that reads only the model's parameters.

@@ -1,8 +1,8 @@
 #include "engine/inference/beam_search.h"
 
 #include "engine/core/error.h"
+#include "engine/inference/finite_count.h"
 #include "engine/inference/language_model.h"
-#include "engine/inference/sampling.h"
 #include "engine/inference/token_limits.h"
 
 #include <fmt/format.h>
@@ -15,14 +15,20 @@
 namespace attn {
 namespace {
 
+/// Makes log p of the scores of all tokens. Without a token that may be written there is nothing to do.
+void normalise(std::span<double> scores) {
+    const double largest = *std::ranges::max_element(scores);
+    if (largest == -INFINITY) return;
+    double sum = 0;
+    for (const double score : scores) sum += std::exp(score - largest);
+    for (double& score : scores) score -= largest + std::log(sum);
+}
+
 /// log p of every token. @param logits [V]
 std::vector<double> logProbabilities(std::span<const float> logits) {
-    requireLogits(logits);
+    requireLogits(logits, "beam search");
     std::vector<double> result(logits.begin(), logits.end());
-    const double largest = *std::ranges::max_element(result);
-    double sum = 0;
-    for (const double logit : result) sum += std::exp(logit - largest);
-    for (double& logit : result) logit -= largest + std::log(sum);
+    normalise(result);
     return result;
 }
 
@@ -102,8 +108,9 @@ void BeamSearch::extend(int node, std::vector<BeamNode>& candidates) {
     for (const int token : settings_.repetitionPenalty == 1 ? std::set<int>() : std::set<int>(all.begin(), all.end()))
         if (token >= 0 && static_cast<size_t>(token) < next.size()) // log p is below 0
             next[static_cast<size_t>(token)] *= static_cast<double>(settings_.repetitionPenalty);
-    tokenLimits(model_.source().generation(), all, beginning_.size(), beginning_.size() + static_cast<size_t>(most_))
-        .apply(std::span(next));
+    const GenerationRules& rules = model_.source().generation();
+    tokenLimits(rules, all, beginning_.size(), beginning_.size() + static_cast<size_t>(most_)).apply(std::span(next));
+    if (rules.renormalizes) normalise(next);
     std::vector<int> order;
     for (size_t i = 0; i < next.size(); ++i)
         if (next[i] > -INFINITY) order.push_back(static_cast<int>(i));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/models/class_activation.h"
+
 #include <cmath>
 #include <cstddef>
 #include <ranges>
@@ -39,7 +41,10 @@ void requireFinite(const Numbers& numbers, const std::string& subject, const std
     count.require(subject, where);
 }
 
-/// As requireFinite(), of logits: minus infinity is that of a token or class that the model bars.
-void requireLogitsFinite(std::span<const float> logits, const std::string& where);
+/// The rule for logits, wherever they are used. Where a softmax follows, minus infinity among finite logits is that of
+/// a token or class that the model bars: its probability is 0. Every other number that is not finite is no answer.
+/// @throws Error as FiniteCount::require()
+void requireLogits(std::span<const float> logits, const std::string& where,
+                   ClassActivation activation = ClassActivation::Softmax);
 
 } // namespace attn

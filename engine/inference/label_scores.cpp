@@ -60,7 +60,7 @@ double lossOf(ClassActivation activation, std::span<const float> said, std::span
         double sum = 0, own = 0;
         for (size_t i = 0; i < said.size(); ++i) {
             sum += std::exp(static_cast<double>(said[i]) - largest);
-            own += right[i] * static_cast<double>(said[i]);
+            if (right[i] > 0) own += right[i] * static_cast<double>(said[i]); // another class may be barred
         }
         return largest + std::log(sum) - own;
     }

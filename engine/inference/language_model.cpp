@@ -159,7 +159,8 @@ void LanguageModel::requireTokens(std::span<const int> tokens, size_t length, in
                      .hint = "shorten the text"});
     for (const int token : tokens)
         if (token < 0 || token >= info_.vocabulary)
-            throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, info_.vocabulary),
+            throw Error({.what = fmt::format("{} is outside the vocabulary of {}",
+                                             Tokenizer::titleOf(tokenizer(), token), info_.vocabulary),
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
 }
@@ -201,8 +202,8 @@ void LanguageModel::requireSource(const Input& input) const {
                      .hint = "shorten the source"});
     for (const int token : source)
         if (token < 0 || token >= reader->tokens.vocabulary)
-            throw Error({.what = fmt::format("token {} of the source is outside the vocabulary of {}", token,
-                                             reader->tokens.vocabulary),
+            throw Error({.what = fmt::format("{} of the source is outside the vocabulary of {}",
+                                             Tokenizer::titleOf(sourceTokenizer(), token), reader->tokens.vocabulary),
                          .where = info_.name,
                          .hint = "use the tokenizer that belongs to the model"});
 }

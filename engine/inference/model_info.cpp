@@ -75,10 +75,14 @@ void describeText(ModelInfo& info, const ModelSource& source, int64_t capacity) 
     if (info.predicts(Readout::Kind::MaskedToken)) info.maskToken = tokenizer->maskId();
     info.readsPairs = !info.writesText();
     for (int id = 0; id < tokenizer->vocabularySize(); ++id) info.tokenTexts.push_back(tokenizer->tokenText(id));
-    if (static_cast<int64_t>(tokenizer->vocabularySize()) > config.tokens.vocabulary)
-        info.warnings.push_back(
-            fmt::format("the tokenizer has {} tokens but the model only {}: some texts cannot be run",
-                        tokenizer->vocabularySize(), config.tokens.vocabulary));
+    const auto noteExcess = [&](const Tokenizer& each, int64_t rows) {
+        if (const std::string exceeds = each.whatExceeds(rows); !exceeds.empty())
+            info.warnings.push_back(exceeds + ": some texts cannot be run");
+    };
+    noteExcess(*tokenizer, config.tokens.vocabulary);
+    const StreamSpec* read = config.source(AxisKind::Tokens);
+    if (const Tokenizer* other = source.sourceTokenizer(); read != nullptr && other != tokenizer)
+        noteExcess(*other, read->tokens.vocabulary);
 }
 
 /// What only models of pictures have.

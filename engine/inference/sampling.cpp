@@ -3,6 +3,7 @@
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "engine/host/rows.h"
+#include "engine/inference/finite_count.h"
 
 #include <fmt/format.h>
 
@@ -32,7 +33,7 @@ std::vector<float> penalised(std::span<const float> logits, float penalty, std::
 /// All tokens by falling probability, filtered ones (probability 0) last in order of raw logit.
 std::vector<Candidate> distribution(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
                                     const TokenLimits& limits) {
-    requireLogits(logits);
+    requireLogits(logits, "sampling");
     if (!sampling.greedy && !(sampling.temperature > 0))
         throw Error({.what = fmt::format("temperature {} must be above 0", sampling.temperature),
                      .where = "sampling",
@@ -112,24 +113,6 @@ std::span<const Param> samplingParams() {
     return kParams;
 }
 
-void requireLogits(std::span<const float> logits) {
-    const auto refuse = [](std::string what) {
-        throw Error({.what = std::move(what),
-                     .where = "sampling",
-                     .hint =
-                         "look for weights, or changes to the run, that are NaN or damaged, or much too large, also "
-                         "for the storage of the weights (f16 holds up to 65504)"});
-    };
-    const auto missing = static_cast<size_t>(std::ranges::count_if(logits, [](float x) { return std::isnan(x); }));
-    if (missing == logits.size()) refuse("all logits of the model are NaN");
-    if (missing > 0)
-        refuse(fmt::format("{} of the {} logits of the model {} NaN", missing, logits.size(),
-                           missing == 1 ? "is" : "are"));
-    const bool isInfinite = std::ranges::find(logits, INFINITY) != logits.end();
-    if (isInfinite || std::ranges::none_of(logits, [](float x) { return std::isfinite(x); }))
-        refuse(isInfinite ? "a logit of the model is infinite" : "no logit of the model is finite");
-}
-
 std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampling& sampling,
                                       std::span<const int> seen, int limit, const TokenLimits& limits) {
     std::vector<Candidate> all = distribution(logits, sampling, seen, limits);
@@ -140,7 +123,7 @@ std::vector<Candidate> rankCandidates(std::span<const float> logits, const Sampl
 Candidate sampleToken(std::span<const float> logits, const Sampling& sampling, std::span<const int> seen,
                       uint64_t position, const TokenLimits& limits) {
     if (sampling.greedy && sampling.repetitionPenalty == 1 && limits.empty()) { // the common case: no sorting
-        requireLogits(logits);
+        requireLogits(logits, "sampling");
         const auto size = static_cast<int64_t>(logits.size());
         const int64_t best = host::columnOfLargest(size, logits.data());
         const float most = logits[static_cast<size_t>(best)];

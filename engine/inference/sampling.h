@@ -41,10 +41,6 @@ struct Candidate {
     bool operator==(const Candidate&) const = default;
 };
 
-/// @throws Error if the logits rank no tokens: one of them is NaN or infinite, or all are minus infinity. Minus
-/// infinity alone is a token that is never chosen.
-void requireLogits(std::span<const float> logits);
-
 /// Candidates by falling probability, then by falling raw logit.
 /// @param logits [V]
 /// @param seen   token ids that the repetition penalty applies to

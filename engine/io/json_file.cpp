@@ -1,5 +1,6 @@
 #include "engine/io/json_file.h"
 
+#include "engine/core/globs.h"
 #include "engine/core/quoting.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json_events.h"
@@ -49,6 +50,13 @@ private:
     size_t count_ = 0;
 };
 
+std::string listed(std::vector<std::string> names) {
+    constexpr size_t kMostNames = 12;
+    const size_t more = names.size() - std::min(names.size(), kMostNames);
+    names.resize(names.size() - more);
+    return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 } // namespace
 
 bool isGitLfsPointer(std::string_view text) { return text.starts_with("version https://git-lfs"); }
@@ -80,6 +88,30 @@ std::string shownJson(const nlohmann::json& value) {
     std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     if (text.size() > kMost) text.replace(kMost, std::string::npos, "...");
     return text;
+}
+
+bool isOff(const nlohmann::json& value) {
+    if (value.is_null() || value == false) return true;
+    return (value.is_array() || value.is_object() || value.is_string()) && (value.empty() || value == "");
+}
+
+std::string UnreadSettings::sentenceOn(const nlohmann::json& unread) const {
+    std::vector<std::string> notObeyed, notKnown;
+    for (const auto& [field, value] : unread.items()) {
+        const std::string_view name = field;
+        const auto found = std::ranges::find(known, name, &Known::field);
+        if (isOff(value)) continue;
+        if (found != known.end()) {
+            if (value != parseJson(found->usual, "the usual value")) notObeyed.push_back(printable(name));
+        } else if (namesUnknown &&
+                   std::ranges::none_of(silent, [&](std::string_view glob) { return matchesGlob(glob, name); })) {
+            notKnown.push_back(printable(name));
+        }
+    }
+    std::vector<std::string> parts;
+    if (!notObeyed.empty()) parts.push_back("does not obey " + listed(notObeyed));
+    if (!notKnown.empty()) parts.push_back("does not know " + listed(notKnown));
+    return parts.empty() ? std::string() : fmt::format("{}: this program {}", file, fmt::join(parts, " and "));
 }
 
 } // namespace attn

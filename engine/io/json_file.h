@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,5 +38,24 @@ nlohmann::json readJsonFile(const std::filesystem::path& path, std::vector<std::
 
 /// The beginning of a value's JSON, for messages.
 std::string shownJson(const nlohmann::json& value);
+
+/// Whether a value of any field switches nothing on: null, false, an empty text, list or object.
+bool isOff(const nlohmann::json& value);
+
+/// What this program knows of the fields of a settings file that it does not read.
+struct UnreadSettings {
+    struct Known {
+        std::string_view field;
+        std::string_view usual; ///< the JSON of the value that changes nothing
+    };
+    std::string_view file;                    ///< its name
+    std::span<const Known> known;             ///< fields that change a result and are not obeyed
+    std::span<const std::string_view> silent; ///< globs of fields that change no result
+    bool namesUnknown = true;                 ///< whether all other fields are named, too
+
+    /// A sentence that names the fields that are not obeyed and those that are not known, unless they are off or have
+    /// their usual value. @param unread object of the fields that nobody read  @return empty if there are none
+    std::string sentenceOn(const nlohmann::json& unread) const;
+};
 
 } // namespace attn

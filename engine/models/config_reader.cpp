@@ -71,6 +71,10 @@ const nlohmann::json* ConfigReader::value(const char* field) const {
     return found == json_.end() || found->is_null() ? nullptr : &*found;
 }
 
+void ConfigReader::passOver(const char* field) const {
+    if (log_ != nullptr) log_->noteReplaced(path_ + field);
+}
+
 void ConfigReader::fail(const char* field, const std::string& what, const std::string& hint) const {
     throw Error({.what = fmt::format("\"{}\" {}", field, what), .where = file_, .hint = hint});
 }

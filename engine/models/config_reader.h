@@ -24,7 +24,8 @@ public:
     const nlohmann::json* value(const char* field) const;
     /// Notes that a field needs no reading: it restates others.
     void pass(const char* field) const { value(field); }
-    int64_t size(const char* field) const; ///< required whole number, from 1 to a limit for the field
+    void passOver(const char* field) const; ///< notes that another field counts in place of this one
+    int64_t size(const char* field) const;  ///< required whole number, from 1 to a limit for the field
     int64_t size(const char* field, int64_t fallback) const;
     /// A whole number in a range of its own. @throws Error if it is missing and has no fallback
     int64_t wholeNumber(const char* field, std::optional<int64_t> fallback, int64_t least, int64_t most) const;

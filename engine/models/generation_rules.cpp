@@ -1,11 +1,9 @@
 #include "engine/models/generation_rules.h"
 
 #include "engine/core/error.h"
-#include "engine/core/globs.h"
 #include "engine/core/quoting.h"
 #include "engine/io/is_in_folder.h"
 #include "engine/io/json_file.h"
-#include "engine/models/unread.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -101,10 +99,10 @@ public:
         return all;
     }
     /// The fields that nobody asked for, with their values.
-    std::vector<std::pair<std::string, json>> unread() const {
-        std::vector<std::pair<std::string, json>> found;
+    json unread() const {
+        json found = json::object();
         for (const auto& [field, value] : object_.items())
-            if (!read_.contains(field)) found.emplace_back(field, value);
+            if (!read_.contains(field)) found[field] = value;
         return found;
     }
 
@@ -121,31 +119,27 @@ ClassTokens usualTokens(const json& config) {
     return type != config.end() && type->is_string() ? classTokensOf(type->get<std::string>()) : ClassTokens{};
 }
 
-/// Fields that change which tokens are written and that this program does not obey, with the values that change
-/// nothing.
-const std::vector<std::pair<std::string, json>>& othersWithUsual() {
-    static const std::vector<std::pair<std::string, json>> kOthers{{"typical_p", 1.0},
-                                                                   {"epsilon_cutoff", 0.0},
-                                                                   {"eta_cutoff", 0.0},
-                                                                   {"top_h", nullptr},
-                                                                   {"diversity_penalty", 0.0},
-                                                                   {"num_beam_groups", 1},
-                                                                   {"encoder_repetition_penalty", 1.0},
-                                                                   {"encoder_no_repeat_ngram_size", 0},
-                                                                   {"guidance_scale", 1.0},
-                                                                   {"penalty_alpha", 0.0},
-                                                                   {"renormalize_logits", false},
-                                                                   {"sequence_bias", nullptr},
-                                                                   {"constraints", nullptr},
-                                                                   {"force_words_ids", nullptr},
-                                                                   {"forced_decoder_ids", nullptr},
-                                                                   {"exponential_decay_length_penalty", nullptr},
-                                                                   {"watermarking_config", nullptr},
-                                                                   {"stop_strings", nullptr},
-                                                                   {"max_time", nullptr},
-                                                                   {"dola_layers", nullptr}};
-    return kOthers;
-}
+/// Fields that change which tokens are written and that this program does not obey.
+constexpr std::array<UnreadSettings::Known, 20> kNotObeyed{{{"typical_p", "1"},
+                                                            {"epsilon_cutoff", "0"},
+                                                            {"eta_cutoff", "0"},
+                                                            {"top_h", "null"},
+                                                            {"diversity_penalty", "0"},
+                                                            {"num_beam_groups", "1"},
+                                                            {"encoder_repetition_penalty", "1"},
+                                                            {"encoder_no_repeat_ngram_size", "0"},
+                                                            {"guidance_scale", "1"},
+                                                            {"penalty_alpha", "0"},
+                                                            {"cache_implementation", "null"},
+                                                            {"sequence_bias", "null"},
+                                                            {"constraints", "null"},
+                                                            {"force_words_ids", "null"},
+                                                            {"forced_decoder_ids", "null"},
+                                                            {"exponential_decay_length_penalty", "null"},
+                                                            {"watermarking_config", "null"},
+                                                            {"stop_strings", "null"},
+                                                            {"max_time", "null"},
+                                                            {"dola_layers", "null"}}};
 
 /// Fields of generation_config.json that do not change which tokens are written: notes of the program that wrote it,
 /// what a run returns, how it saves time or memory, and tokens that this program takes from the tokenizer or has no use
@@ -181,23 +175,12 @@ constexpr std::array<std::string_view, 27> kSilent{"_commit_hash",
 /// Names the fields that this program does not obey, unless their values change nothing. In config.json, the fields
 /// that it does not know are no rules of writing.
 void nameOthers(const Fields& fields, GenerationRules& rules, bool isOwnFile) {
-    constexpr size_t kMostNames = 12;
-    std::vector<std::string> names;
-    for (const auto& [field, value] : fields.unread()) {
-        const auto usual = std::ranges::find(othersWithUsual(), field, &std::pair<std::string, json>::first);
-        const bool isKnown = usual != othersWithUsual().end();
-        const bool isNeutral = isOff(value) || (isKnown && value == usual->second);
-        const bool isSilent =
-            std::ranges::any_of(kSilent, [&name = field](std::string_view glob) { return matchesGlob(glob, name); });
-        // A cache holds the same numbers, wherever it lies, unless it is quantized.
-        const bool isCache = field == "cache_implementation" && value != "quantized";
-        if ((isOwnFile || isKnown) && !isNeutral && !isSilent && !isCache) names.push_back(printable(field));
-    }
-    if (names.empty()) return;
-    const size_t more = names.size() - std::min(names.size(), kMostNames);
-    names.resize(names.size() - more);
-    rules.warnings.push_back(fmt::format("{}: this program does not obey {}{}", rules.file, fmt::join(names, ", "),
-                                         more > 0 ? fmt::format(" and {} more", more) : ""));
+    json unread = fields.unread();
+    // A cache holds the same numbers, wherever it lies, unless it is quantized.
+    if (const auto cache = unread.find("cache_implementation"); cache != unread.end() && *cache != "quantized")
+        unread.erase(cache);
+    const UnreadSettings rule{.file = rules.file, .known = kNotObeyed, .silent = kSilent, .namesUnknown = isOwnFile};
+    if (const std::string sentence = rule.sentenceOn(unread); !sentence.empty()) rules.warnings.push_back(sentence);
 }
 
 void readChoice(Fields& fields, GenerationRules& rules, bool isOwnFile) {
@@ -325,6 +308,8 @@ GenerationRules GenerationRules::read(const std::filesystem::path& folder, const
         rules.minLength = 0;
     }
     rules.repeatFree = fields.wholeNumber("no_repeat_ngram_size", 0);
+    // Only sums of log p can tell the difference: where one token is drawn, a softmax follows the rules anyway.
+    rules.renormalizes = fields.flag("renormalize_logits").value_or(false);
     if (const int most = fields.wholeNumber("max_length", 0); most > 0) rules.maxLength = most;
     if (const int most = fields.wholeNumber("max_new_tokens", 0); most > 0) rules.maxNewTokens = most;
     readChoice(fields, rules, isOwnFile);

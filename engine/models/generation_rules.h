@@ -49,6 +49,7 @@ struct GenerationRules {
     std::vector<int> suppressed{}, suppressedFirst{}; ///< tokens that may not be written, or not at first
     int minLength = 0, minNewTokens = 0; ///< tokens before a text may end: all of them, or those that were written
     int repeatFree = 0;                  ///< no sequence of so many tokens occurs twice; 0: any may
+    bool renormalizes = false;           ///< a beam search counts p among the tokens that the other rules leave
     std::optional<int> maxLength{}, maxNewTokens{};
     std::optional<Choice> choice{};
     std::string file{};                  ///< "generation_config.json"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -23,6 +24,19 @@ std::string examplesOf(const std::vector<std::string>& names) {
         if (kinds.insert(kind).second && shown.size() < kMostExamples) shown.push_back(inQuotes(name));
     }
     return fmt::format("{}{}", names.size() > shown.size() ? "such as " : "", fmt::join(shown, ", "));
+}
+
+/// A sentence about the fields that are left out for one reason; empty: there are none.
+std::string fieldsOf(const std::vector<LeftOut::Field>& fields, LeftOut::Field::Reason reason, const char* why) {
+    constexpr size_t kMost = 8;
+    std::vector<std::string> shown;
+    size_t count = 0;
+    for (const LeftOut::Field& field : fields)
+        if (field.reason == reason && ++count <= kMost)
+            shown.push_back(fmt::format("{}: {}", inQuotes(field.path), field.value));
+    if (count == 0) return {};
+    return fmt::format("config.json asks for {} {}: {}{}", count == 1 ? "a setting" : fmt::format("{} settings", count),
+                       why, fmt::join(shown, ", "), count > kMost ? fmt::format(" and {} more", count - kMost) : "");
 }
 
 } // namespace
@@ -44,17 +58,13 @@ std::vector<std::string> sentencesOf(const LeftOut& leftOut) {
                                         "transformers: {}{}",
                                         fmt::join(shown, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
     }
-    if (const size_t count = leftOut.fields.size(); count > 0) {
-        constexpr size_t kMost = 8;
-        std::vector<std::string> shown;
-        for (const LeftOut::Field& field : leftOut.fields)
-            if (shown.size() < kMost) shown.push_back(fmt::format("{}: {}", inQuotes(field.path), field.value));
-        sentences.push_back(fmt::format("config.json asks for {} that this program does not know, that the model's "
-                                        "family does not have, or that another field replaces: {}{}",
-                                        count == 1 ? "a setting" : fmt::format("{} settings", count),
-                                        fmt::join(shown, ", "),
-                                        count > kMost ? fmt::format(" and {} more", count - kMost) : ""));
-    }
+    using Reason = LeftOut::Field::Reason;
+    for (const auto& [reason, why] :
+         {std::pair{Reason::Unknown, "that this program does not know"},
+          {Reason::OtherFamilies, "that this program obeys in other families of models only"},
+          {Reason::Replaced, "that another field replaces"}})
+        if (const std::string fields = fieldsOf(leftOut.fields, reason, why); !fields.empty())
+            sentences.push_back(fields);
     if (!leftOut.files.empty()) {
         const bool hasAdapter =
             std::ranges::any_of(leftOut.files, [](const std::string& name) { return name.starts_with("adapter_"); });

@@ -2,6 +2,7 @@
 
 #include "engine/io/weight_source.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,14 @@ namespace attn {
 /// The contents of a model's folder that this program does not use.
 struct LeftOut {
     struct Field {
+        enum class Reason : uint8_t {
+            Unknown,       ///< this program does not know the field
+            OtherFamilies, ///< only other families of models obey it
+            Replaced       ///< another field of the file counts in its place
+        };
         std::string path;  ///< "sliding_window", "rope_scaling.beta_fast"
         std::string value; ///< the beginning of its JSON
+        Reason reason = Reason::Unknown;
         bool operator==(const Field&) const = default;
     };
     std::vector<std::string> tensors;          ///< sorted names

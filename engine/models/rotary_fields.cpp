@@ -65,8 +65,13 @@ double firstOf(const ConfigReader& read, const ConfigReader& scaling, const char
     const double value = isSet(scaling, general) ? scaling.number(general, 0)
                          : isSet(read, own)      ? read.number(own, 0)
                                                  : read.number(general, fallback);
-    for (const char* field : {own, general})
-        if (isSet(read, field) && read.json().at(field).is_number() && read.json().at(field) == value) read.pass(field);
+    for (const char* field : {own, general}) {
+        if (!isSet(read, field)) continue;
+        if (read.json().at(field).is_number() && read.json().at(field) == value)
+            read.pass(field);
+        else
+            read.passOver(field);
+    }
     return value;
 }
 

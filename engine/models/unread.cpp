@@ -144,14 +144,59 @@ constexpr std::array<std::string_view, 12> kSilentGlobs{"*_token_id", "*_token_i
                                                         "*layerdrop", "initializer_*", "summary_*", "drop_path*",
                                                         "drop_rate",  "*_drop_rate",   "*_loss_*",  "*_loss"};
 
+/// Fields that change numbers in some families of this program.
+constexpr std::array<std::string_view, 36> kOfSomeFamilies{"activation_function",
+                                                           "add_final_layer_norm",
+                                                           "attention_bias",
+                                                           "attention_layers",
+                                                           "attention_types",
+                                                           "clamp_len",
+                                                           "dense_act_fn",
+                                                           "feed_forward_proj",
+                                                           "head_dim",
+                                                           "hidden_act",
+                                                           "is_gated_act",
+                                                           "layer_norm_eps",
+                                                           "layer_norm_epsilon",
+                                                           "layer_types",
+                                                           "max_window_layers",
+                                                           "mlp_bias",
+                                                           "num_key_value_heads",
+                                                           "num_register_tokens",
+                                                           "partial_rotary_factor",
+                                                           "position_embedding_type",
+                                                           "qkv_bias",
+                                                           "rms_norm_eps",
+                                                           "rope_parameters",
+                                                           "rope_scaling",
+                                                           "rope_theta",
+                                                           "rotary_emb_base",
+                                                           "rotary_pct",
+                                                           "scale_attn_by_inverse_layer_idx",
+                                                           "scale_attn_weights",
+                                                           "scale_decoder_outputs",
+                                                           "scale_embedding",
+                                                           "sliding_window",
+                                                           "type_vocab_size",
+                                                           "use_parallel_residual",
+                                                           "use_sliding_window",
+                                                           "window_size"};
+
+LeftOut::Field::Reason reasonOf(const std::string& path, const FieldLog& log) {
+    using Reason = LeftOut::Field::Reason;
+    if (log.isReplaced(path)) return Reason::Replaced;
+    return std::ranges::find(kOfSomeFamilies, path) != kOfSomeFamilies.end() ? Reason::OtherFamilies : Reason::Unknown;
+}
+
 bool isSilent(std::string_view field) {
     return std::ranges::find(kSilent, field) != kSilent.end() ||
            std::ranges::any_of(kSilentGlobs, [&](std::string_view glob) { return matchesGlob(glob, field); });
 }
 
-/// Whether a value of a field changes nothing.
-bool isNeutral(const std::string& field, const nlohmann::json& value) {
+/// Whether a value of a field changes nothing. @param hasWindow whether the family has obeyed "sliding_window"
+bool isNeutral(const std::string& field, const nlohmann::json& value, bool hasWindow) {
     if (field == "is_causal") return value == true; // false makes a decoder of transformers read in both directions
+    if (field == "use_sliding_window" && value == false) return !hasWindow; // Mistral's window stays in force
     if (isOff(value)) return true;
     if (field == "crop_mode") return value == "center";
     return field == "partial_rotary_factor" && value == 1;
@@ -162,20 +207,16 @@ void collect(const nlohmann::json& object, const FieldLog& log, const std::strin
     constexpr int kDeepest = 4;
     for (const auto& [name, value] : object.items()) {
         const std::string whole = path + name;
-        if (isNeutral(name, value) || isSilent(name)) continue;
+        if (isSilent(name)) continue;
+        if (isNeutral(name, value, log.contains(path + "sliding_window"))) continue;
         if (!log.contains(whole))
-            found.push_back({whole, shownJson(value)});
+            found.push_back({whole, shownJson(value), reasonOf(whole, log)});
         else if (value.is_object() && depth < kDeepest)
             collect(value, log, whole + ".", depth + 1, found);
     }
 }
 
 } // namespace
-
-bool isOff(const nlohmann::json& value) {
-    if (value.is_null() || value == false) return true;
-    return (value.is_array() || value.is_object() || value.is_string()) && (value.empty() || value == "");
-}
 
 std::vector<LeftOut::Field> unreadFields(const nlohmann::json& config, const FieldLog& log) {
     std::vector<LeftOut::Field> found;

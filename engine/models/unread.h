@@ -13,9 +13,6 @@
 
 namespace attn {
 
-/// Whether a value of any field switches nothing on: null, false, an empty text, list or object.
-bool isOff(const nlohmann::json& value);
-
 /// The fields that nobody read, without those that change no number of a run, and without values that switch nothing
 /// on.
 std::vector<LeftOut::Field> unreadFields(const nlohmann::json& config, const FieldLog& log);

@@ -43,10 +43,16 @@ std::vector<int64_t> windowsByLayer(const ConfigReader& read, const WindowFields
     for (int64_t layer = first; layer < layers; ++layer) windows[static_cast<size_t>(layer)] = window;
     if (fields.byLayer && read.has(kTypes)) followTypes(read, window, windows);
     // A window that is asked for and that no layer has stays unread, so that the user is told.
-    if (!isOn || std::ranges::any_of(windows, [](int64_t each) { return each > 0; })) {
-        read.pass(kWindow);
-        if (fields.byLayer) read.pass(kSwitch);
+    const bool isObeyed = !isOn || std::ranges::any_of(windows, [](int64_t each) { return each > 0; });
+    for (const char* field : {kWindow, kSwitch}) {
+        if (field == kSwitch && !fields.byLayer) continue;
+        if (isObeyed)
+            read.pass(field);
+        else
+            read.passOver(field);
     }
+    // Mistral's class has no switch: one that says what the window does needs no words, another stays unread.
+    if (!fields.byLayer && asked.flag(kSwitch, isOn) == isOn) read.pass(kSwitch);
     return windows;
 }
 

@@ -4,7 +4,6 @@
 #include "engine/core/error.h"
 #include "engine/gpu/device_errors.h"
 #include "engine/inference/finite_count.h"
-#include "engine/inference/sampling.h"
 #include "engine/inference/wrong_model.h"
 #include "engine/jobs/thread_priority.h"
 
@@ -165,11 +164,12 @@ void Session::Worker::execute(Command command) {
 void Session::Worker::checkAnswer() {
     if (!model_) return;
     auto failure = attempt({}, [this] {
-        if (next_.answer) requireFinite(next_.answer->logits, "logits", model().info().name);
+        const ModelInfo& info = model().info();
+        if (next_.answer) requireLogits(next_.answer->logits, info.name, info.activation);
         if (next_.classes)
-            requireFinite(next_.classes->logits, "logits", model().info().name);
-        else if (next_.next && !next_.next->logits.empty())
-            requireLogits(next_.next->logits);
+            requireLogits(next_.classes->logits, info.name, next_.classes->activation);
+        else if (next_.next)
+            requireLogits(next_.next->logits, info.name);
     });
     if (!failure) return;
     next_.failure = std::move(failure);

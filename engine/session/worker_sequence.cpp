@@ -120,7 +120,8 @@ void Session::Worker::giveText(RestoreBranchesCommand given) {
 
 void Session::Worker::checkToken(int token, const char* where, const char* hint) {
     if (token < 0 || token >= text().info().vocabulary)
-        throw Error({.what = fmt::format("token {} is outside the vocabulary of {}", token, text().info().vocabulary),
+        throw Error({.what = fmt::format("{} is outside the vocabulary of {}",
+                                         Tokenizer::titleOf(text().tokenizer(), token), text().info().vocabulary),
                      .where = where,
                      .hint = hint});
 }

@@ -168,6 +168,12 @@ json templateJson(const TokenizerParts& parts) {
     return result;
 }
 
+/// Notes where tokens stand, for messages. @param main the file with the vocabulary
+void nameFiles(TokenizerParts& parts, const fs::path& main, const TokenizerFiles& files) {
+    parts.file = main.filename().string();
+    parts.filesOfAdded = files.sources();
+}
+
 void nameRoles(TokenizerParts& parts, const TokenizerFiles& files) {
     for (const auto& [field, role] :
          {std::pair{"bos_token", &parts.begin}, {"eos_token", &parts.end}, {"mask_token", &parts.mask}})
@@ -346,8 +352,9 @@ std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
     const bool hasJson = isInFolder(folder / "tokenizer.json");
     const Kind kind = files.kind(hasJson);
     std::vector<std::string> warnings = files.warnings();
-    const auto finished = [&](TokenizerParts parts, bool obeysEnds) {
+    const auto finished = [&](TokenizerParts parts, const fs::path& main, bool obeysEnds) {
         parts.warnings = std::move(warnings);
+        nameFiles(parts, main, files);
         followEnds(parts, files, obeysEnds);
         nameRoles(parts, files);
         return Tokenizer(std::move(parts));
@@ -363,25 +370,25 @@ std::optional<Tokenizer> Tokenizer::ofFolder(const fs::path& folder) {
         const std::string name = (folder / "tokenizer.json").string();
         json document = readJsonFile(name, warnings);
         followFiles(document, files, kind, warnings);
-        return finished(TokenizerParts::parse(document, name), kind == Kind::Llama);
+        return finished(TokenizerParts::parse(document, name), name, kind == Kind::Llama);
     }
     const fs::path vocabulary = folder / "vocab.txt", words = folder / "vocab.json";
     if (isInFolder(vocabulary) && (kind == Kind::Bert || kind == Kind::None)) {
         const std::string name = vocabulary.string();
         json document = parseJson(bertTokenizerJson(readTextFile(vocabulary, kMostJsonBytes), files), name);
         addTokens(document, files);
-        return finished(TokenizerParts::parse(document, name), false);
+        return finished(TokenizerParts::parse(document, name), vocabulary, false);
     }
     for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
         if (isInFolder(folder / name)) {
             refuseUnknown(folder / name);
-            return finished(piecesParts(folder / name, files, kind, warnings), kind == Kind::Llama);
+            return finished(piecesParts(folder / name, files, kind, warnings), name, kind == Kind::Llama);
         }
     if (isInFolder(words) && isInFolder(folder / "merges.txt")) {
         refuseUnknown(words);
         json document = byteLevelJson(folder, files, kind);
         addTokens(document, files);
-        return finished(TokenizerParts::parse(document, words.string()),
+        return finished(TokenizerParts::parse(document, words.string()), words,
                         kind == Kind::Llama || kind == Kind::ByteLevel);
     }
     if (isInFolder(vocabulary)) {
@@ -438,6 +445,7 @@ std::optional<TranslationTokenizers> Tokenizer::ofTranslationFolder(const fs::pa
             ids.emplace(token, id);
         TokenizerParts parts = marianParts(readPieces(pieces), pieces.string(), ids, name);
         parts.warnings = std::move(warnings);
+        nameFiles(parts, list, files);
         addTokens(parts, files);
         nameRoles(parts, files);
         return Tokenizer(std::move(parts));

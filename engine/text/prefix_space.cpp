@@ -120,11 +120,11 @@ std::string prefixSpaceWarning(const TokenizerFiles& files, bool adds, const std
 void followPrefixSpace(json& document, const TokenizerFiles& files, std::vector<std::string>& warnings) {
     followByteLevel(document, files);
     const JsonNode config = files.config();
-    const bool saysSpace = config.find("add_prefix_space").has_value(), saysLegacy = config.find("legacy").has_value();
+    const bool saysSpace = config.find("add_prefix_space").has_value();
     const std::string& name = files.className();
     const bool isLlama = name == "LlamaTokenizer", isT5 = name == "T5Tokenizer" || name == "MT5Tokenizer";
-    // These two make their steps again if the first field is there. Alone, the second one changes nothing before
-    // transformers 5.
+    // These two make their steps again if the first field is there. Alone, "legacy" changes nothing in the reference
+    // either: it reads tokenizer.json as it is.
     if (const auto now = signedPrefix(document); now && saysSpace && (isLlama || isT5)) {
         const bool isLegacy = config.flag("legacy", *now != Prefix::First);
         const Prefix wanted = !config.flag("add_prefix_space", true) ? Prefix::None
@@ -138,14 +138,6 @@ void followPrefixSpace(json& document, const TokenizerFiles& files, std::vector<
     if (files.kind(true) == TokenizerFiles::Kind::Bert) return; // a space before a text changes none of its words
     if (const std::string warning = prefixSpaceWarning(files, addsSpace(document), "tokenizer.json"); !warning.empty())
         warnings.push_back(warning);
-    const auto prefix = signedPrefix(document);
-    if (!saysLegacy || !prefix || *prefix == Prefix::None) return;
-    if (const bool isLegacy = *prefix == Prefix::Each; config.flag("legacy", isLegacy) != isLegacy)
-        warnings.push_back(fmt::format("tokenizer_config.json says \"legacy\": {}, which {} does not obey: "
-                                       "tokenizer.json puts a space before {}",
-                                       !isLegacy, nameOf(files),
-                                       isLegacy ? "every part of a text that follows a special token"
-                                                : "the first word of a text only"));
 }
 
 } // namespace attn

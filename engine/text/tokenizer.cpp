@@ -307,6 +307,24 @@ std::optional<std::string> Tokenizer::token(int id) const {
 
 std::optional<int> Tokenizer::idOf(std::string_view token) const { return parts_->idOf(token); }
 
+std::string Tokenizer::titleOf(const Tokenizer* tokenizer, int id) {
+    const auto text = tokenizer != nullptr ? tokenizer->token(id) : std::nullopt;
+    if (!text) return fmt::format("token {}", id);
+    const Parts& parts = *tokenizer->parts_;
+    const auto added = parts.filesOfAdded.find(*text);
+    const bool isAdded = added != parts.filesOfAdded.end() && !parts.model->idOf(*text);
+    const std::string& file = isAdded ? added->second : parts.file;
+    return fmt::format("token {} ({}{}{})", id, inQuotes(*text), file.empty() ? "" : " in ", file);
+}
+
+std::string Tokenizer::whatExceeds(int64_t rows) const {
+    auto id = static_cast<int>(std::min<int64_t>(rows, vocabularySize()));
+    while (id < vocabularySize() && !token(id)) ++id;
+    if (id == vocabularySize()) return {};
+    return fmt::format("the tokenizer has {} tokens but the model only {}, without {}", vocabularySize(), rows,
+                       titleOf(this, id));
+}
+
 int Tokenizer::vocabularySize() const { return static_cast<int>(parts_->entries.size()); }
 
 bool Tokenizer::isSpecial(int id) const {

@@ -2,6 +2,7 @@
 
 #include "engine/text/encoding.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -72,6 +73,11 @@ public:
     /// The token as the file writes it, such as "▁park"; none if the id has no token.
     std::optional<std::string> token(int id) const;
     std::optional<int> idOf(std::string_view token) const;
+    /// A token for messages, with its text and the file in which it stands: `token 70 ("ab" in tokenizer.json)`; of an
+    /// id without a token, or without a tokenizer, "token 70".
+    static std::string titleOf(const Tokenizer* tokenizer, int id);
+    /// A clause that names the first token for which a model has no row in its table; empty: it has one for each.
+    std::string whatExceeds(int64_t rows) const;
 
     int vocabularySize() const; ///< one more than the largest id
     bool isSpecial(int id) const;

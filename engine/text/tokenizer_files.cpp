@@ -16,6 +16,7 @@ namespace {
 using Kind = TokenizerFiles::Kind;
 using Token = AddedTokens::Token;
 
+constexpr const char* kConfigName = "tokenizer_config.json";
 constexpr std::array<const char*, 7> kNamed{"bos_token", "eos_token", "unk_token", "sep_token",
                                             "pad_token", "cls_token", "mask_token"};
 
@@ -94,6 +95,80 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kModelTy
      {"deberta", "DebertaTokenizer"},
      {"marian", "MarianTokenizer"}}};
 
+/// Fields of tokenizer_config.json that change tokens and that this program does not obey.
+constexpr std::array<UnreadSettings::Known, 7> kNotObeyed{{{"fix_mistral_regex", "false"},
+                                                           {"language", "null"},
+                                                           {"normalization", "false"},
+                                                           {"predict_timestamps", "false"},
+                                                           {"src_lang", "null"},
+                                                           {"task", "null"},
+                                                           {"tgt_lang", "null"}}};
+
+/// The others of which nothing is said here, as globs: those that this program reads, of which it says itself whether
+/// they are in force; those that the fast tokenizers of transformers do not obey either; and those about padding,
+/// cutting, chats, pictures and files.
+constexpr std::array<std::string_view, 61> kSilent{"*_file",
+                                                   "*_id",
+                                                   "*_ids",
+                                                   "*_token",
+                                                   "*_tokens",
+                                                   "_commit_hash",
+                                                   "_name_or_path",
+                                                   "add_prefix_space",
+                                                   "added_tokens_decoder",
+                                                   "auto_map",
+                                                   "backend",
+                                                   "cache_dir",
+                                                   "chat_template*",
+                                                   "clean_text",
+                                                   "clean_up_tokenization_spaces",
+                                                   "default_chat_template",
+                                                   "device_map",
+                                                   "do_basic_tokenize",
+                                                   "do_lower_case",
+                                                   "dtype",
+                                                   "errors",
+                                                   "extra_ids",
+                                                   "from_slow",
+                                                   "init_inputs",
+                                                   "is_local",
+                                                   "keep_accents",
+                                                   "legacy",
+                                                   "local_files_only",
+                                                   "max_len*",
+                                                   "model_input_names",
+                                                   "model_max_length",
+                                                   "model_type",
+                                                   "name_or_path",
+                                                   "never_split",
+                                                   "pad_to_multiple_of",
+                                                   "padding*",
+                                                   "processor_class",
+                                                   "remove_space",
+                                                   "response_schema",
+                                                   "return_*",
+                                                   "revision",
+                                                   "separate_vocabs",
+                                                   "source_lang",
+                                                   "sp_model_kwargs",
+                                                   "stride",
+                                                   "strip_accents",
+                                                   "suffix_first",
+                                                   "target_lang",
+                                                   "tokenize_chinese_chars",
+                                                   "tokenizer_*",
+                                                   "torch_dtype",
+                                                   "transformers_version",
+                                                   "trim_offsets",
+                                                   "truncation*",
+                                                   "trust_remote_code",
+                                                   "use_default_system_prompt",
+                                                   "use_fast",
+                                                   "verbose",
+                                                   "vocab_size",
+                                                   "vocab_type",
+                                                   "wordpieces_prefix"};
+
 std::string classOf(std::string_view modelType) {
     const auto found = std::ranges::find(kModelTypes, modelType, &std::pair<std::string_view, std::string_view>::first);
     return found == kModelTypes.end() ? std::string() : std::string(found->second);
@@ -169,9 +244,8 @@ int idFrom(const std::string& text, const JsonNode& node) {
 
 } // namespace
 
-TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
-    : configFile_((folder / "tokenizer_config.json").string()) {
-    auto small = readSmallFile(folder / "tokenizer_config.json", warnings_);
+TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder) : configFile_((folder / kConfigName).string()) {
+    auto small = readSmallFile(configFile_, warnings_);
     // This program's own models follow their tokenizer.json, whatever family they have.
     std::error_code error;
     const bool isOwn = !small && std::filesystem::exists(folder / "recipe.json", error);
@@ -189,7 +263,9 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
     if (className_.ends_with("Fast")) className_.resize(className_.size() - 4);
     if (className_.empty() && !isOwn) className_ = classOf(modelType_);
 
-    readNamed(config);
+    const UnreadSettings rule{.file = kConfigName, .known = kNotObeyed, .silent = kSilent};
+    if (const std::string sentence = rule.sentenceOn(config_); !sentence.empty()) warnings_.push_back(sentence);
+    readNamed(config, kConfigName);
     std::map<int, Token> added;
     std::set<std::string, std::less<>> special; // their texts
     if (const auto decoder = config.find("added_tokens_decoder")) {
@@ -198,17 +274,20 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
         for (const auto& [id, token] : tokens.items()) {
             Token each = tokenOf(decoder->at(id), false);
             each.id = idFrom(id, *decoder);
+            sources_.emplace(each.content, kConfigName);
             added.insert_or_assign(each.id, std::move(each));
         }
     } else {
         const std::string mapFile = (folder / "special_tokens_map.json").string(),
                           addedFile = (folder / "added_tokens.json").string();
-        if (const auto map = readSmallFile(mapFile, warnings_)) readNamed(JsonNode(*map, mapFile));
+        if (const auto map = readSmallFile(mapFile, warnings_))
+            readNamed(JsonNode(*map, mapFile), "special_tokens_map.json");
         for (const Token& token : special_) special.insert(token.content);
         if (const auto list = readIfThere(addedFile, warnings_))
             for (const auto& [text, id] : JsonNode(*list, addedFile).vocabulary(TokenModel::kMostTokens)) {
                 const std::string content(text);
                 const bool isSpecial = special.contains(content);
+                sources_.emplace(content, "added_tokens.json");
                 added.insert_or_assign(id, Token{.content = content,
                                                  .id = id,
                                                  .isNormalized = !isSpecial,
@@ -223,7 +302,7 @@ TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder)
     }
 }
 
-void TokenizerFiles::readNamed(const JsonNode& from) {
+void TokenizerFiles::readNamed(const JsonNode& from, const char* file) {
     for (const char* field : kNamed)
         if (const auto node = from.find(field)) named_.insert_or_assign(field, tokenOf(*node, true));
     for (const char* field : kOtherSpecial)
@@ -235,6 +314,7 @@ void TokenizerFiles::readNamed(const JsonNode& from) {
     for (const char* field : kNamed)
         if (const auto found = named_.find(field); found != named_.end()) special_.push_back(found->second);
     for (const auto& [field, tokens] : others_) special_.insert(special_.end(), tokens.begin(), tokens.end());
+    for (const Token& token : special_) sources_.emplace(token.content, file);
 }
 
 Kind TokenizerFiles::kind(bool hasTokenizerJson) const {

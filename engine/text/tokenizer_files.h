@@ -56,15 +56,19 @@ public:
     /// Named tokens and other special ones, in the order in which a tokenizer that lacks them gets them.
     const std::vector<AddedTokens::Token>& special() const { return special_; }
 
+    /// The name of the file that adds a token, by its text.
+    const std::map<std::string, std::string>& sources() const { return sources_; }
+
     /// Keys that a file gives more than once, in sentences.
     const std::vector<std::string>& warnings() const { return warnings_; }
 
 private:
-    void readNamed(const JsonNode& from);
+    void readNamed(const JsonNode& from, const char* file);
 
     nlohmann::json config_ = nlohmann::json::object();
     std::vector<std::string> warnings_;
     std::string configFile_, className_, modelType_;
+    std::map<std::string, std::string> sources_;
     std::map<std::string, AddedTokens::Token> named_;
     std::map<std::string, std::vector<AddedTokens::Token>> others_; ///< special ones without a meaning, by field
     std::vector<AddedTokens::Token> added_, special_;

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,8 +29,10 @@ struct TokenizerParts {
     std::string kind{}; ///< for the summary; empty: that of the model
     // Tokens with a meaning of their own, where a file names them.
     std::optional<int> begin{}, end{}, mask{};
-    bool cleansUp = false;               ///< a decoded text loses the spaces before punctuation
-    std::vector<std::string> warnings{}; ///< about what the files say and this tokenizer does not obey
+    bool cleansUp = false; ///< a decoded text loses the spaces before punctuation
+    std::string file{};    ///< the name of the file with the vocabulary; empty: there is none
+    std::map<std::string, std::string> filesOfAdded{}; ///< by token: the small file beside it that adds the token
+    std::vector<std::string> warnings{};               ///< about what the files say and this tokenizer does not obey
 
     /// Reads the parts of a tokenizer.json. @param name of the file, for errors
     /// @throws Error naming the field and the remedy

@@ -102,12 +102,9 @@ void readTokenizer(StartingModel& model, const std::string& path) {
          {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "generation_config.json"})
         if (fs::exists(tokenizer.parent_path() / name, error))
             model.smallFiles.emplace(name, readTextFile(tokenizer.parent_path() / name, kMostTokenizerBytes));
-    if (const int64_t tokens = model.source->tokenizer()->vocabularySize(),
-        rows = model.source->config().tokens.vocabulary;
-        tokens > rows)
-        throw Error({.what = fmt::format("the tokenizer has {} tokens but the model only {}", tokens, rows),
-                     .where = tokenizer.string(),
-                     .hint = "choose another model"});
+    if (const std::string exceeds = model.source->tokenizer()->whatExceeds(model.source->config().tokens.vocabulary);
+        !exceeds.empty())
+        throw Error({.what = exceeds, .where = tokenizer.string(), .hint = "choose another model"});
 }
 
 } // namespace

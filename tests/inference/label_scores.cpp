@@ -65,6 +65,10 @@ TEST_CASE("label scores: one class of several has an accuracy, and its micro mea
         return std::log(1 + std::exp(a - own) + std::exp(b - own));
     };
     CHECK(scores.loss == Approx((lost(2, 1, 0) + lost(1, 0, 2) + lost(5, 0, 0) + lost(3, 1, 1)) / 4));
+    // A class that the model bars takes no part in the loss of another.
+    const std::vector<float> barred{2, -INFINITY, 0};
+    CHECK(labelScores(ClassActivation::Softmax, 3, barred, std::vector<double>{1, 0, 0}).loss ==
+          Approx(std::log(1 + std::exp(-2))));
 }
 
 TEST_CASE("label scores: numbers have errors and correlations, with shared ranks", "[inference]") {

@@ -171,8 +171,10 @@ TEST_CASE("not finite: no command takes what a model of text computes from huge 
     const std::string model = "'" + folder.path().string() + "'", out = "'" + (folder / "out").string();
     const std::string tokens = " --tokens 1,2,3,4,5";
     for (const char* json : {"", " --json"}) {
-        checkRefused("generate " + model + tokens + " --greedy" + json, "all logits of the model are NaN");
-        checkRefused("generate " + model + tokens + " --beams 2" + json, "all logits of the model are NaN");
+        checkRefused("generate " + model + tokens + " --greedy" + json,
+                     "61 of 61 logits are NaN or infinite, so there is no result");
+        checkRefused("generate " + model + tokens + " --beams 2" + json,
+                     "61 of 61 logits are NaN or infinite, so there is no result");
         checkRefused("perplexity " + model + tokens + json, "are NaN or infinite, so there is no result");
         for (const char* lens : {"logit", "attribution", "gradients", "formed"})
             checkRefused("lens " + model + tokens + " --what " + lens + json, "so there is no result");
@@ -194,7 +196,7 @@ TEST_CASE("not finite: no command passes over a single logit that is NaN", "[cli
     overfill(folder, "wte.weight", std::numeric_limits<float>::quiet_NaN(), 1); // of token 0, which the text lacks
     const std::string model = "'" + folder.path().string() + "' --tokens 1,2,3,4,5";
     for (const char* how : {"--greedy", "--beams 2", "--temperature 2"})
-        checkRefused("generate " + model + " " + how, "1 of the 61 logits of the model is NaN");
+        checkRefused("generate " + model + " " + how, "1 of 61 logits are NaN or infinite, so there is no result");
     for (const char* command : {"ablate ", "lens --what attribution ", "lens --what gradients ", "lens --what formed ",
                                 "patch --from 5,4,3,2,1 ", "ablate --target '#7' "})
         checkRefused(command + model, "NaN");
@@ -220,6 +222,40 @@ TEST_CASE("not finite: no command takes what a model of pictures computes from h
     for (const char* view : {"heads", "rollout", "attention --layer 1"})
         checkRefused("render " + model + picture + " --view " + view + out + ".svg'", "so there is no result");
     checkRefused("capture " + model + picture + out + ".npz'", "hold NaN or infinite values");
+}
+
+TEST_CASE("not finite: minus infinity among finite logits is a class that the model bars", "[cli][gpu]") {
+    ModelFolder folder("vit");
+    writeFile(folder / "picture.ppm", "P6\n2 2\n255\n" + std::string(12, 'x'));
+    const std::string asked = " '" + folder.path().string() + "' --image '" + (folder / "picture.ppm").string() + "'";
+    const float infinity = std::numeric_limits<float>::infinity();
+    folder.setValues("classifier.bias", {-infinity});
+    checkProgram("classify --top 7" + asked, 0, {"thing 1", "thing 0"});
+    for (const std::string command : {"detect", "ablate"}) checkProgram(command + asked, 0, {"L0 H0"});
+    checkProgram("lens --what logit" + asked, 0, {"layer 1     thing 1"});
+    checkProgram("render --view heads --out '" + (folder / "heads.svg").string() + "'" + asked, 0, {});
+    folder.setValues("classifier.bias", {infinity});
+    for (const char* command : {"classify", "detect", "ablate"})
+        checkRefused(command + asked, "are NaN or infinite, so there is no result");
+    // A softmax does not follow where the classes are independent, or where a number is the answer.
+    folder.setValues("classifier.bias", {-infinity});
+    folder.edit("config.json", [](nlohmann::json& config) { config["problem_type"] = "multi_label_classification"; });
+    checkRefused("classify" + asked, "1 of 7 logits are NaN or infinite, so there is no result");
+}
+
+TEST_CASE("not finite: a token that spoils the attention of a model without logits gets no kinds of heads",
+          "[cli][gpu]") {
+    const ModelFolder folder("bert_no_head");
+    const char* const kTable = "embeddings.word_embeddings.weight";
+    const auto [header, data] = folder.weights();
+    const size_t width = header.at(kTable).at("shape").at(1).get<size_t>();
+    std::vector<float> values(width + 1); // the row of token 0, and the first number of token 1
+    std::memcpy(values.data(), data.data() + header.at(kTable).at("data_offsets").at(0).get<size_t>(),
+                width * sizeof(float));
+    values.back() = std::numeric_limits<float>::infinity();
+    folder.setValues(kTable, values);
+    checkRefused("detect '" + folder.path().string() + "'",
+                 "weights of attention are NaN or infinite, so there is no result");
 }
 
 TEST_CASE("not finite: inputs that are much too large are no success of attend", "[cli][gpu]") {

@@ -1,3 +1,5 @@
+#include "engine/system/temporary_folder.h"
+#include "engine/text/tokenizer_files.h"
 #include "tests/io/mutator.h"
 #include "tests/support/answers.h"
 #include "tests/text/text_test.h"
@@ -94,4 +96,55 @@ TEST_CASE("tokenizer errors: mutated files load or are refused, never more", "[t
         }
     }
     CHECK(loaded > 1000);
+}
+
+TEST_CASE("tokenizer files: fields of tokenizer_config.json that change tokens and are not obeyed are named",
+          "[text]") {
+    const auto warnings = [](const json& small) {
+        const TemporaryFolder folder;
+        std::ofstream(folder.path() / "tokenizer_config.json") << small.dump();
+        return TokenizerFiles(folder.path()).warnings();
+    };
+    using Warnings = std::vector<std::string>;
+    // What ordinary folders hold: Llama-2's, BERT's, T5's and Marian's.
+    CHECK(warnings({{"tokenizer_class", "LlamaTokenizer"},
+                    {"add_bos_token", true},
+                    {"add_eos_token", false},
+                    {"bos_token", "<s>"},
+                    {"chat_template", "{{ messages }}"},
+                    {"clean_up_tokenization_spaces", false},
+                    {"legacy", false},
+                    {"model_max_length", 4096},
+                    {"pad_token", nullptr},
+                    {"padding_side", "right"},
+                    {"sp_model_kwargs", json::object()},
+                    {"spaces_between_special_tokens", false},
+                    {"use_default_system_prompt", false}})
+              .empty());
+    CHECK(warnings({{"tokenizer_class", "BertTokenizer"},
+                    {"do_basic_tokenize", true},
+                    {"do_lower_case", true},
+                    {"mask_token", "<s>"},
+                    {"max_length", 128},
+                    {"name_or_path", "bert"},
+                    {"never_split", nullptr},
+                    {"special_tokens_map_file", "map.json"},
+                    {"strip_accents", nullptr},
+                    {"tokenize_chinese_chars", true},
+                    {"truncation_strategy", "longest_first"}})
+              .empty());
+    CHECK(warnings({{"extra_ids", 100},
+                    {"model_input_names", {"input_ids"}},
+                    {"return_tensors", "pt"},
+                    {"separate_vocabs", false},
+                    {"source_lang", "en"},
+                    {"target_lang", "de"},
+                    {"tokenizer_file", "tokenizer.json"},
+                    {"trim_offsets", true},
+                    {"new_field", nullptr}})
+              .empty());
+    CHECK(warnings({{"src_lang", "eng_Latn"}, {"tgt_lang", nullptr}, {"fix_mistral_regex", true}}) ==
+          Warnings{"tokenizer_config.json: this program does not obey fix_mistral_regex, src_lang"});
+    CHECK(warnings({{"cuts_words", 2}, {"task", "transcribe"}}) ==
+          Warnings{"tokenizer_config.json: this program does not obey task and does not know cuts_words"});
 }

@@ -236,18 +236,13 @@ TEST_CASE("folder tokenizers: SentencePiece's space before a text follows tokeni
     CHECK(idsOfWords(json::object()) == Ids{5, 6});
     CHECK(idsOfWords({{"add_prefix_space", true}, {"legacy", false}}) == Ids{5, 6});
     CHECK(idsOfWords(no) == Ids{3, 6});
-    // Alone, legacy changes nothing.
-    Read named = read(older, "LlamaTokenizer", {{"legacy", false}});
-    CHECK(named.ids == each.ids);
-    CHECK_THAT(named.warnings,
-               CONTAINS("says \"legacy\": false, which LlamaTokenizer does not obey: tokenizer.json puts "
-                        "a space before every part"));
-    named = read(signs("first"), "LlamaTokenizer", {{"legacy", true}});
-    CHECK(named.ids == first.ids);
-    CHECK_THAT(named.warnings, CONTAINS("\"legacy\": true") && CONTAINS("before the first word of a text only"));
-    CHECK(read(older, "LlamaTokenizer", {{"legacy", true}}) == each);
+    // Alone, legacy changes nothing in the reference either, so that nothing is said of it, as of Llama-2's folders.
+    for (const bool legacy : {true, false}) {
+        CHECK(read(older, "LlamaTokenizer", {{"legacy", legacy}}) == each);
+        CHECK(read(signs("first"), "LlamaTokenizer", {{"legacy", legacy}}) == first);
+    }
     // Other classes follow tokenizer.json.
-    named = read(older, "PreTrainedTokenizerFast", no);
+    const Read named = read(older, "PreTrainedTokenizerFast", no);
     CHECK(named.ids == each.ids);
     CHECK_THAT(named.warnings, CONTAINS("says \"add_prefix_space\": false, which PreTrainedTokenizer does not obey: "
                                         "tokenizer.json puts a space before a text"));
@@ -330,6 +325,25 @@ TEST_CASE("folder tokenizers: added and named tokens come from the files in tran
     CHECK(Files({letter, added({{"clean_up_tokenization_spaces", true}})}).tokenizer().decode(Ids{4, 2, 4, 3}, true) ==
           " a b");
     CHECK(Files({letter, added(config("GPT2Tokenizer", {{"add_prefix_space", true}}))}).ids("ab") == Ids{4, 5});
+}
+
+TEST_CASE("folder tokenizers: a token beyond the model's table is named with its file", "[text]") {
+    const auto titles = [](const char* file, const json& content) {
+        const Tokenizer tokenizer = Files({{"tokenizer.json", letters()}, {file, content}}).tokenizer();
+        CHECK(tokenizer.whatExceeds(7).empty());
+        CHECK(Tokenizer::titleOf(&tokenizer, 5) == "token 5 (\"ab\" in tokenizer.json)");
+        CHECK(tokenizer.whatExceeds(6) ==
+              "the tokenizer has 7 tokens but the model only 6, without " + Tokenizer::titleOf(&tokenizer, 6));
+        CHECK(tokenizer.whatExceeds(5).ends_with("only 5, without token 5 (\"ab\" in tokenizer.json)"));
+        return Tokenizer::titleOf(&tokenizer, 6);
+    };
+    const json added = special("<new>", 6);
+    CHECK(titles("added_tokens.json", {{"<new>", 6}}) == "token 6 (\"<new>\" in added_tokens.json)");
+    CHECK(titles("special_tokens_map.json", {{"mask_token", "<new>"}}) ==
+          "token 6 (\"<new>\" in special_tokens_map.json)");
+    CHECK(titles("tokenizer_config.json", {{"added_tokens_decoder", {{"6", added}}}}) ==
+          "token 6 (\"<new>\" in tokenizer_config.json)");
+    CHECK(Tokenizer::titleOf(nullptr, 6) == "token 6");
 }
 
 TEST_CASE("folder tokenizers: spaces before punctuation go where tokenizer_config.json wants it", "[text]") {
