@@ -1,5 +1,7 @@
+#include "app/figures/token_label.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/panels/train_panel.h"
+#include "app/lab/widgets/recipe_form.h"
 #include "engine/io/run_folder.h"
 #include "tests/lab/training_test.h"
 
@@ -115,6 +117,43 @@ TEST_CASE("lab: another run opens with an example of its own beside the one that
     CHECK(lab.text() == QJsonDocument::fromJson(config.readAll())["example_prompt"].toString().toStdString());
     CHECK((lab.snapshot().next && lab.snapshot().grid));
     lab.window().workbench().training().session().pause();
+}
+
+TEST_CASE("lab: a run whose table cannot be read leaves the figures of the run before, and says why",
+          "[lab][training]") {
+    LabWindow lab;
+    RunListModel& runs = lab.window().workbench().runs();
+    setSmallRecipe(lab, 10);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    const QString good = runs.active();
+    lab.showPanel("curves");
+    REQUIRE(lab.waitFor([&] { return !lossCurves(lab).empty(); }));
+    const auto answers = lab.window().workbench().training().answers();
+    REQUIRE(answers);
+    const QString table = lab.folder() + "/broken.csv";
+    writeText(table, "text,marks\nno column of numbers,\n");
+    Recipe recipe = suggestedRecipe(taskNamed("text-numbers"));
+    recipe.settings.data.text = table.toStdString();
+    auto* form = lab.window().findChild<RecipeForm*>();
+    REQUIRE(form);
+    form->setRecipe(recipe);
+    emit form->changed();
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return !training(lab).refused.empty(); }));
+    CHECK(lab.find<QLabel>("trainState").text() ==
+          "This training run cannot begin: " + shownText(training(lab).failure->sentence()));
+    CHECK(banner(lab, "failureBanner").isVisible());
+    CHECK(form->recipe() == recipe);
+    REQUIRE(runs.runs().size() == 1);
+    CHECK(runs.active() == good);
+    CHECK(runs.runs()[0].isShown);
+    CHECK(lab.waitFor([&] { return lab.find<QWidget>("lossChart").isVisible(); }));
+    REQUIRE(lab.window().workbench().training().answers());
+    CHECK(lab.window().workbench().training().answers()->samples == answers->samples);
+    form->setRecipe(runs.runs()[0].recipe);
+    emit form->changed();
+    CHECK(lab.find<QLabel>("trainState").text() == "This run is finished.");
 }
 
 TEST_CASE("lab: to continue a run is never to pause it, nor another one", "[lab][training]") {

@@ -152,17 +152,29 @@ void RunListModel::addRecorded(const std::filesystem::path& folder) {
 }
 
 QString RunListModel::putAside(int row) {
-    Run& run = runs_[static_cast<size_t>(row)];
+    const Run& run = runs_[static_cast<size_t>(row)];
     const QString place = QStringLiteral("%1/%2/%3").arg(folder_, kAside, QString::number(aside_.size())),
                   aside = place + "/" + run.name;
     QDir().mkpath(place);
     if (QFileInfo::exists(run.folder) && !QDir().rename(run.folder, aside)) return {};
-    beginRemoveRows({}, row, row);
-    aside_[aside] = std::move(run);
-    runs_.erase(runs_.begin() + row);
-    endRemoveRows();
+    aside_[aside] = take(row);
     emit curvesChanged();
     return aside;
+}
+
+RunListModel::Run RunListModel::take(int row) {
+    beginRemoveRows({}, row, row);
+    Run run = std::move(runs_[static_cast<size_t>(row)]);
+    runs_.erase(runs_.begin() + row);
+    endRemoveRows();
+    return run;
+}
+
+void RunListModel::withdraw(const QString& folder) {
+    const int row = rowOf(folder);
+    if (row < 0 || QFileInfo::exists(folder)) return;
+    take(row);
+    emit curvesChanged();
 }
 
 bool RunListModel::restore(const QString& aside) {

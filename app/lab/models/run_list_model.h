@@ -49,6 +49,8 @@ public:
     /// Adds a run in any folder, as it was recorded. @throws Error naming the file that cannot be read
     void addRecorded(const std::filesystem::path& folder);
 
+    /// Takes a run that could not begin off the list. One with a folder stays.
+    void withdraw(const QString& folder);
     /// Moves a run's folder aside. @return its new path, empty if it could not be moved
     QString putAside(int row);
     /// Moves a run back from the path that putAside() returned.
@@ -89,6 +91,7 @@ private:
     void addListed(Listing listing);
     void removeDeleted();
     int insert(Run run);
+    Run take(int row); ///< off the list
     size_t freeSeries() const;
 
     QString folder_, active_, written_;
