@@ -3,6 +3,7 @@
 #include "app/lab/panels/train_panel.h"
 #include "app/lab/widgets/recipe_form.h"
 #include "engine/io/run_folder.h"
+#include "engine/training/checkpoint.h"
 #include "tests/lab/training_test.h"
 
 #include <cstdio>
@@ -186,6 +187,35 @@ TEST_CASE("lab: to continue a run is never to pause it, nor another one", "[lab]
     panel.continueRun("/nowhere");
     lab.settle();
     CHECK(training(lab).state == State::Paused);
+}
+
+TEST_CASE("lab: a run that another program writes is listed, with the steps that follow", "[lab][training]") {
+    LabWindow lab;
+    RunListModel runs(lab.folder() + "/mine");
+    REQUIRE(lab.waitFor([&] { return !runs.isListing(); }));
+    REQUIRE_FALSE(QFileInfo::exists(runs.folder())); // its parent is watched
+    const QString folder = runs.folder() + "/other";
+    const QByteArray first = "{\"step\": 1, \"loss\": 2}\n", second = "{\"step\": 2, \"loss\": 1}\n";
+    startRun(folder.toStdString(), smallRecipe(10));
+    REQUIRE(lab.waitFor([&] { return runs.rowOf(folder) == 0; }));
+    CHECK(runs.runs()[0].points.empty());
+    writeText(folder + "/metrics.jsonl", first);
+    REQUIRE(lab.waitFor([&] { return runs.runs()[0].points.size() == 1; }));
+    QFile metrics(folder + "/metrics.jsonl");
+    REQUIRE(metrics.open(QFile::Append));
+    metrics.write(second);
+    metrics.close();
+    REQUIRE(lab.waitFor([&] { return runs.runs()[0].points.size() == 2; }));
+    CHECK(runs.rowCount() == 1);
+    CHECK_FALSE(runs.runs()[0].isShown); // the curves of a person's choice stay alone
+
+    runs.setWritten(folder); // as while this window trains it
+    REQUIRE(metrics.open(QFile::Append));
+    metrics.write("{\"step\": 3, \"loss\": 1}\n");
+    metrics.close();
+    startRun((runs.folder() + "/third").toStdString(), smallRecipe(10));
+    REQUIRE(lab.waitFor([&] { return runs.rowCount() == 2; }));
+    CHECK(runs.runs()[static_cast<size_t>(runs.rowOf(folder))].points.size() == 2);
 }
 
 TEST_CASE("lab: a run becomes an animation", "[lab][training]") {

@@ -5,7 +5,10 @@
 #include "engine/training/recipe.h"
 
 #include <QAbstractTableModel>
+#include <QFileSystemWatcher>
+#include <QSet>
 #include <QStringList>
+#include <QTimer>
 
 #include <atomic>
 #include <filesystem>
@@ -15,7 +18,8 @@
 namespace attn {
 
 /// The training runs in the subfolders of a folder, with their curves. Another thread reads them; the list shows them
-/// when all have been read. A run that starts meanwhile is listed at once.
+/// when all have been read. A run that starts meanwhile is listed at once, and one that another program writes soon
+/// after.
 class RunListModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -87,8 +91,12 @@ private:
         std::vector<Run> runs; ///< oldest first
         QStringList problems;
     };
-    static Listing list(const QString& folder, const std::atomic<bool>& isStopped);
+    static Listing read(const QStringList& folders, const std::atomic<bool>& isStopped);
     void addListed(Listing listing);
+    void watch(const QString& run);     ///< a folder and its metrics
+    void notice(const QString& folder); ///< in which another program has written
+    void readChanged();                 ///< runs that are new or have changed, on another thread
+    void takeChanged(Listing listing);
     void removeDeleted();
     int insert(Run run);
     Run take(int row); ///< off the list
@@ -98,7 +106,10 @@ private:
     QStringList problems_;
     std::vector<Run> runs_;
     std::map<QString, Run> aside_; ///< deleted runs, by the paths to which their folders were moved
-    BackgroundTask listing_, clearing_;
+    QFileSystemWatcher watcher_;   ///< of the parent and of every run
+    QSet<QString> touched_;        ///< folders that have changed
+    QTimer changed_;               ///< since the first of them
+    BackgroundTask listing_, clearing_, reading_;
 };
 
 } // namespace attn
