@@ -167,8 +167,9 @@ private:
             pace = wanted_.stepsPerSecond;
             if (start) points_.clear();
         }
+        TrainingSnapshot before = start ? next_ : TrainingSnapshot();
         if (start || closes) closeRun();
-        if (start) return begin(*start, stop);
+        if (start) return begin(*start, std::move(before), stop);
         if (!run_) {
             if (closes) publish();
             if (prepares && !prepared_) prepare(*prepares, stop);
@@ -253,7 +254,8 @@ private:
         if (model.feed(hasSource ? example.target : example.tokens, isEnded)) model.patterns().grid(kThumbnail);
     }
 
-    void begin(const Start& start, const std::stop_token& stop) {
+    /// @param before what the views show, and keep if the run cannot be opened
+    void begin(const Start& start, TrainingSnapshot before, const std::stop_token& stop) {
         next_.state = State::Preparing;
         next_.folder = start.folder.string();
         next_.recipe = std::make_shared<const Recipe>(start.recipe);
@@ -274,6 +276,11 @@ private:
         } catch (const Stopped&) {
             listed_.reset();
             return; // what was asked for instead comes next
+        } catch (...) {
+            before.failureCount = next_.failureCount;
+            before.refused = start.folder.string();
+            next_ = std::move(before);
+            throw;
         }
         recipe = run_->trainer().recipe();
         recipe.settings.data.stopPoint = {};

@@ -80,6 +80,9 @@ struct TrainingSnapshot {
     /// Why the training run stopped, or why the one before could not be saved; cleared by the next step.
     std::optional<Failure> failure;
     uint64_t failureCount = 0;
+    /// Folder of a run that could not be opened, for the reason in `failure`. The rest is of the run before, which is
+    /// closed.
+    std::string refused;
     std::optional<Failure> warning; ///< why metrics are not written, or answers not shown, while training continues
 };
 

@@ -168,4 +168,7 @@ TEST_CASE("lab: the chart of the metric shows only runs that measure the same", 
     runs.setShown(runs.rowOf(sort), false);
     REQUIRE(lab.waitFor([&] { return chart.figure().maximum > 3; }));
     CHECK(lab.find<QLabel>("curvesMoment").isHidden());
+    runs.setActive(add("text-numbers", 0.02));
+    REQUIRE(lab.waitFor([&] { return chart.figure().title == "Mean squared error (lower is better)"; }));
+    CHECK(chart.figure().maximum == Approx(0.021)); // fits the errors
 }

@@ -1,6 +1,8 @@
 #include "app/lab/models/image_prediction_model.h"
 #include "app/lab/models/run_list_model.h"
+#include "app/lab/panels/samples_panel.h"
 #include "app/lab/widgets/predictions_view.h"
+#include "app/lab/widgets/recipe_form.h"
 #include "engine/io/decode_image.h"
 #include "engine/training/recipe.h"
 #include "tests/lab/vision_test.h"
@@ -128,6 +130,42 @@ TEST_CASE("lab: a run that could not begin begins once its pictures are there", 
     CHECK(lab.window().workbench().runs().runs().size() == 1);
 }
 
+TEST_CASE("lab: pictures with several labels or numbers train, and their answers are listed and exported",
+          "[lab][training][vision]") {
+    const bool isNumber = GENERATE(false, true);
+    LabWindow lab;
+    const std::filesystem::path data = (lab.folder() + "/pictures").toStdString();
+    std::filesystem::create_directories(data);
+    QByteArray table = isNumber ? "file_name,score\n" : "file_name,labels\n";
+    for (int i = 0; i < 80; ++i) {
+        const std::string name = std::to_string(i) + ".ppm";
+        const bool isLight = i % 2 == 1;
+        writePpm(data / name, {.height = 16, .width = 16, .rgb = std::vector<uint8_t>(768, isLight ? 240 : 10)});
+        table += QByteArray::fromStdString(name) + (isNumber  ? (isLight ? ",0.9\n" : ",0.1\n")
+                                                    : isLight ? ",light|grey\n"
+                                                              : ",dark|grey\n");
+    }
+    writeText(QString::fromStdString((data / "metadata.csv").string()), table);
+    Recipe recipe{.task = isNumber ? "picture-numbers" : "picture-labels", .batch = 4};
+    recipe.settings.data.pictures = data;
+    recipe.settings.values = {{"size", 16}};
+    recipe.architecture = {.family = "vit", .layers = 1, .heads = 2, .width = 16, .activation = "gelu", .patch = 8};
+    recipe.schedule.steps = 4;
+    lab.window().workbench().requestRecipe(recipe);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return imageTraining(lab).state == ImageState::Finished; }));
+    lab.showPanel("samples");
+    auto& view = lab.find<PredictionsView>("sightsView");
+    REQUIRE(lab.waitFor([&] { return view.isVisible() && view.model().rowCount() > 0; }));
+    CHECK_FALSE(lab.find<QWidget>("confusion").isVisible());
+    const QString hint = lab.find<QLabel>("samplesHint").text();
+    CHECK(hint.contains(isNumber ? "the numbers are wrong by" : "right; the others are marked"));
+    const ExportNumbers numbers = lab.window().panels().the<SamplesPanel>().numbers();
+    REQUIRE(numbers.csv);
+    CHECK(numbers.csv().startsWith("picture,right_answer,given_answer\n1,\""));
+    CHECK(numbers.csv().count('\n') == view.model().rowCount() + 1);
+}
+
 TEST_CASE("lab: the form shows what belongs to tasks over pictures", "[lab][training]") {
     LabWindow lab;
     lab.showPanel("train");
@@ -146,6 +184,19 @@ TEST_CASE("lab: the form shows what belongs to tasks over pictures", "[lab][trai
     CHECK(lab.find<QLineEdit>("dataPath").isVisibleTo(&lab.window()));
     CHECK_FALSE(lab.find<QPushButton>("train.play").isEnabled()); // until a folder is named
     CHECK(lab.find<QLabel>("trainState").text().contains("folder of pictures"));
+    CHECK(lab.find<QLineEdit>("dataPath").toolTip().contains("CIFAR-10"));
+    choose("Labels of pictures");
+    CHECK(lab.find<QLineEdit>("dataPath").isVisibleTo(&lab.window()));
+    CHECK(lab.find<QLabel>("trainState").text().contains("metadata.csv"));
+    CHECK(lab.find<QLineEdit>("dataPath").toolTip().contains("metadata.csv"));
+    writeText(lab.folder() + "/metadata.csv", "file_name,labels\n");
+    auto& form = *lab.window().findChild<RecipeForm*>();
+    REQUIRE(form.takes(lab.folder() + "/metadata.csv"));
+    form.take(lab.folder() + "/metadata.csv");
+    REQUIRE(form.recipe());
+    CHECK(form.recipe()->settings.data.pictures == (lab.folder() + "/metadata.csv").toStdString());
+    choose("Pictures in a folder");
+    CHECK_FALSE(form.takes(lab.folder() + "/metadata.csv"));
     choose("Sort");
     CHECK(lab.find<QComboBox>("family").isVisibleTo(&lab.window()));
     CHECK_FALSE(lab.find<QComboBox>("pooling").isVisibleTo(&lab.window()));

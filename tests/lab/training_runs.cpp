@@ -1,6 +1,9 @@
+#include "app/figures/token_label.h"
 #include "app/lab/models/run_list_model.h"
 #include "app/lab/panels/train_panel.h"
+#include "app/lab/widgets/recipe_form.h"
 #include "engine/io/run_folder.h"
+#include "engine/training/checkpoint.h"
 #include "tests/lab/training_test.h"
 
 #include <cstdio>
@@ -117,6 +120,43 @@ TEST_CASE("lab: another run opens with an example of its own beside the one that
     lab.window().workbench().training().session().pause();
 }
 
+TEST_CASE("lab: a run whose table cannot be read leaves the figures of the run before, and says why",
+          "[lab][training]") {
+    LabWindow lab;
+    RunListModel& runs = lab.window().workbench().runs();
+    setSmallRecipe(lab, 10);
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(trainsToItsEnd(lab));
+    const QString good = runs.active();
+    lab.showPanel("curves");
+    REQUIRE(lab.waitFor([&] { return !lossCurves(lab).empty(); }));
+    const auto answers = lab.window().workbench().training().answers();
+    REQUIRE(answers);
+    const QString table = lab.folder() + "/broken.csv";
+    writeText(table, "text,marks\nno column of numbers,\n");
+    Recipe recipe = suggestedRecipe(taskNamed("text-numbers"));
+    recipe.settings.data.text = table.toStdString();
+    auto* form = lab.window().findChild<RecipeForm*>();
+    REQUIRE(form);
+    form->setRecipe(recipe);
+    emit form->changed();
+    lab.press(lab.action("trainPlay"));
+    REQUIRE(lab.waitFor([&] { return !training(lab).refused.empty(); }));
+    CHECK(lab.find<QLabel>("trainState").text() ==
+          "This training run cannot begin: " + shownText(training(lab).failure->sentence()));
+    CHECK(banner(lab, "failureBanner").isVisible());
+    CHECK(form->recipe() == recipe);
+    REQUIRE(runs.runs().size() == 1);
+    CHECK(runs.active() == good);
+    CHECK(runs.runs()[0].isShown);
+    CHECK(lab.waitFor([&] { return lab.find<QWidget>("lossChart").isVisible(); }));
+    REQUIRE(lab.window().workbench().training().answers());
+    CHECK(lab.window().workbench().training().answers()->samples == answers->samples);
+    form->setRecipe(runs.runs()[0].recipe);
+    emit form->changed();
+    CHECK(lab.find<QLabel>("trainState").text() == "This run is finished.");
+}
+
 TEST_CASE("lab: to continue a run is never to pause it, nor another one", "[lab][training]") {
     LabWindow lab;
     auto& panel = lab.window().panels().the<TrainPanel>();
@@ -147,6 +187,35 @@ TEST_CASE("lab: to continue a run is never to pause it, nor another one", "[lab]
     panel.continueRun("/nowhere");
     lab.settle();
     CHECK(training(lab).state == State::Paused);
+}
+
+TEST_CASE("lab: a run that another program writes is listed, with the steps that follow", "[lab][training]") {
+    LabWindow lab;
+    RunListModel runs(lab.folder() + "/mine");
+    REQUIRE(lab.waitFor([&] { return !runs.isListing(); }));
+    REQUIRE_FALSE(QFileInfo::exists(runs.folder())); // its parent is watched
+    const QString folder = runs.folder() + "/other";
+    const QByteArray first = "{\"step\": 1, \"loss\": 2}\n", second = "{\"step\": 2, \"loss\": 1}\n";
+    startRun(folder.toStdString(), smallRecipe(10));
+    REQUIRE(lab.waitFor([&] { return runs.rowOf(folder) == 0; }));
+    CHECK(runs.runs()[0].points.empty());
+    writeText(folder + "/metrics.jsonl", first);
+    REQUIRE(lab.waitFor([&] { return runs.runs()[0].points.size() == 1; }));
+    QFile metrics(folder + "/metrics.jsonl");
+    REQUIRE(metrics.open(QFile::Append));
+    metrics.write(second);
+    metrics.close();
+    REQUIRE(lab.waitFor([&] { return runs.runs()[0].points.size() == 2; }));
+    CHECK(runs.rowCount() == 1);
+    CHECK_FALSE(runs.runs()[0].isShown); // the curves of a person's choice stay alone
+
+    runs.setWritten(folder); // as while this window trains it
+    REQUIRE(metrics.open(QFile::Append));
+    metrics.write("{\"step\": 3, \"loss\": 1}\n");
+    metrics.close();
+    startRun((runs.folder() + "/third").toStdString(), smallRecipe(10));
+    REQUIRE(lab.waitFor([&] { return runs.rowCount() == 2; }));
+    CHECK(runs.runs()[static_cast<size_t>(runs.rowOf(folder))].points.size() == 2);
 }
 
 TEST_CASE("lab: a run becomes an animation", "[lab][training]") {

@@ -89,6 +89,12 @@ TEST_CASE_METHOD(AttentionFixture, "attention panel: three scales are one click 
     CHECK(grid()->isVisible());
 }
 
+TEST_CASE_METHOD(AttentionFixture, "attention panel: small thumbnails know each cell of a short text", "[lab]") {
+    show(*panel, samples::snapshot(16, 16, 100));
+    REQUIRE(grid()->thumbnailPixels() <= 64); // which is too few for the 100 tokens of a large preview
+    CHECK(last<PatternRequest>().thumbnailSize >= 100);
+}
+
 TEST_CASE_METHOD(AttentionFixture, "attention panel: shortcuts change the scale", "[lab]") {
     for (const auto& [key, level] :
          {std::pair{Qt::Key_2, AttentionLevel::OneHead}, std::pair{Qt::Key_3, AttentionLevel::OneCell},

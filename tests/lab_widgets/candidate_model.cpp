@@ -1,6 +1,7 @@
 #include "app/lab/models/candidate_model.h"
-#include "tests/support/catch.h"
-#include "tests/support/samples.h"
+
+#include "app/lab/panels/next_token_panel.h"
+#include "tests/lab_widgets/windows.h"
 
 // What Next token says of a text's classes.
 
@@ -65,4 +66,28 @@ TEST_CASE("candidates: a token that the sampling leaves out names the step that 
     CHECK(probability(3) == "cut by min-p");
     model.rank(*snapshot, {.greedy = true, .topK = 1});
     CHECK(probability(3) == "5.0 %"); // without drawing, nothing is left out
+}
+
+TEST_CASE("candidates: a number of a regression stands once, and is no logit", "[lab]") {
+    QUndoStack undo;
+    QUndoGroup group;
+    group.addStack(&undo);
+    group.setActiveStack(&undo);
+    Workbench bench(group, [](const Command&) {});
+    NextTokenPanel panel(bench);
+    const auto* list = panel.findChild<QTreeView*>("candidates");
+    REQUIRE(list);
+    const auto show = [&](ClassActivation activation) {
+        const auto snapshot = classesOf(activation);
+        bench.setSnapshot(snapshot);
+        panel.setSnapshot(snapshot);
+    };
+    show(ClassActivation::None);
+    CHECK(list->isColumnHidden(CandidateModel::LogitColumn));
+    CHECK_FALSE(list->isColumnHidden(CandidateModel::ProbabilityColumn));
+    CHECK(panel.numbers().csv() == "token,text,answer\n1,\"glad\",3\n2,\"sad\",0.25\n0,\"calm\",-1.5\n");
+    CHECK(panel.numbers().arrays().size() == 2);
+    show(ClassActivation::Softmax);
+    CHECK_FALSE(list->isColumnHidden(CandidateModel::LogitColumn));
+    CHECK(panel.numbers().csv().startsWith("token,text,probability,logit\n1,"));
 }

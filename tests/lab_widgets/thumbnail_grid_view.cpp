@@ -19,6 +19,11 @@ struct ThumbnailFixture {
     }
 };
 
+void hover(ThumbnailGridView& view, const QPoint& point) { // QTest::mouseMove() waits for no event of the X server
+    QMouseEvent move(QEvent::MouseMove, point, view.mapToGlobal(point), Qt::NoButton, Qt::NoButton, {});
+    QCoreApplication::sendEvent(&view, &move);
+}
+
 } // namespace
 
 TEST_CASE("grid view: a click chooses a head and opens it", "[lab]") {
@@ -91,15 +96,11 @@ TEST_CASE("grid view: the head under the pointer is shown large beside it, with 
     });
     const ThumbnailFixture at(view);
     const auto preview = [&] { return view.findChild<HeadPreview*>("headPreview"); };
-    const auto hover = [&](const QPoint& point) { // QTest::mouseMove() waits for no event of the X server
-        QMouseEvent move(QEvent::MouseMove, point, view.mapToGlobal(point), Qt::NoButton, Qt::NoButton, {});
-        QCoreApplication::sendEvent(&view, &move);
-    };
     for (const int column : {0, 5})
         for (const int layer : {0, 2}) {
             CAPTURE(layer, column);
             const QPoint point = at.pointOf(layer, column);
-            hover(point);
+            hover(view, point);
             REQUIRE(preview());
             CHECK(preview()->isVisible());
             CHECK(preview()->figure().tile == view.figure().tile(view.figure().choiceOf(layer, column)));
@@ -115,10 +116,54 @@ TEST_CASE("grid view: the head under the pointer is shown large beside it, with 
     QEvent leave(QEvent::Leave);
     QCoreApplication::sendEvent(&view, &leave);
     CHECK_FALSE(preview()->isVisible());
-    hover(at.pointOf(1, 1));
+    hover(view, at.pointOf(1, 1));
     CHECK(preview()->isVisible());
     view.hide();
     CHECK_FALSE(preview()->isVisible());
+}
+
+TEST_CASE("grid view: the large head lies over visible thumbnails alone, until Escape", "[lab]") {
+    QWidget window;
+    auto* column = new QVBoxLayout(&window);
+    auto* tools = new QPushButton("tools");
+    tools->setFixedHeight(200);
+    auto* area = new QScrollArea;
+    area->setWidgetResizable(true);
+    auto* view = new ThumbnailGridView;
+    area->setWidget(view);
+    column->addWidget(tools);
+    column->addWidget(area);
+    view->setGrid(samples::grid(24, 4, 6), 2);
+    int stops = 0; // Escape stops a task of the window
+    const QShortcut stop(QKeySequence(Qt::Key_Escape), &window, [&] { ++stops; });
+    present(window, {700, 560});
+    REQUIRE(QTest::qWaitForWindowActive(&window, 60'000));
+    REQUIRE(view->height() > area->viewport()->height());
+    const auto hoverHead = [&](int layer, int head) {
+        hover(*view, view->figure().thumbnailRect(view->figureLayout(), layer, head).center().toPoint());
+    };
+    for (const int layer : {0, 2}) {
+        hoverHead(layer, 1);
+        const auto* preview = window.findChild<HeadPreview*>("headPreview");
+        REQUIRE(preview);
+        CHECK(preview->isVisible());
+        CHECK(
+            area->viewport()->rect().contains(QRect(preview->mapTo(area->viewport(), QPoint(0, 0)), preview->size())));
+    }
+    const auto* preview = window.findChild<HeadPreview*>("headPreview");
+    QTest::keyClick(tools, Qt::Key_Escape);
+    CHECK_FALSE(preview->isVisible());
+    CHECK(stops == 0);
+    hoverHead(2, 1); // the pointer trembles
+    view->setGrid(samples::grid(24, 4, 7), 2);
+    CHECK_FALSE(preview->isVisible());
+    hoverHead(1, 1);
+    CHECK(preview->isVisible());
+    hoverHead(2, 1);
+    CHECK(preview->isVisible());
+    QTest::keyClick(tools, Qt::Key_Escape);
+    QTest::keyClick(tools, Qt::Key_Escape);
+    CHECK(stops == 1);
 }
 
 TEST_CASE("grid view: the keyboard shows the framed head large as well", "[lab]") {

@@ -154,6 +154,18 @@ TEST_CASE("training session: what cannot train is a sentence, and another run ca
     REQUIRE(session.waitIdle());
     CHECK_FALSE(session.latest()->failure);
     CHECK(session.latest()->state == TrainingSnapshot::State::Finished);
+    const auto good = session.latest();
+    session.start(folder.path() / "bad", recipe, true);
+    const auto refused = test::idle(session); // it says what the run before answered
+    REQUIRE(refused->failure);
+    CHECK(refused->state == TrainingSnapshot::State::None);
+    CHECK(refused->refused == (folder.path() / "bad").string());
+    CHECK(refused->folder == good->folder);
+    CHECK(refused->answers.samples == good->answers.samples);
+    CHECK(refused->weights == good->weights);
+    session.start(folder.path() / "good", smallRecipe(), false);
+    CHECK(test::idle(session)->state == TrainingSnapshot::State::Finished);
+    CHECK(session.latest()->refused.empty());
 }
 
 TEST_CASE("training session: a run whose loss is not a number saves nothing, and Play goes back", "[session][gpu]") {

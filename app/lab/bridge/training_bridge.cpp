@@ -54,7 +54,9 @@ void TrainingBridge::deliver() {
     emit changed(snapshot_); // the step of the views is among the points
     if (snapshot_->failure && snapshot_->failureCount != failureCount_) emit failed(*snapshot_->failure);
     failureCount_ = snapshot_->failureCount;
-    if (snapshot_->folder != before->folder && !snapshot_->folder.empty() && !isHeld_) follow(true);
+    const bool isOpen = snapshot_->weights != nullptr; // a run that cannot be opened leaves the views to the one before
+    if (isOpen && snapshot_->folder != opened_ && !isHeld_) follow(true);
+    if (isOpen || snapshot_->folder.empty()) opened_ = snapshot_->folder;
     if (isFollowing_ && snapshot_->weights && snapshot_->weights != before->weights) showNewest();
 }
 

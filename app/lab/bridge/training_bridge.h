@@ -67,6 +67,7 @@ private:
     SessionBridge& views_;
     std::shared_ptr<const TrainingSnapshot> snapshot_ = std::make_shared<TrainingSnapshot>();
     uint64_t failureCount_ = 0;
+    std::string opened_; ///< folder of the run that was opened last; empty: it is closed
     bool isFollowing_ = true, isHeld_ = false;
     std::optional<ShownStep> shownStep_;
     std::shared_ptr<const WeightSet> underway_; ///< posted, but not shown yet

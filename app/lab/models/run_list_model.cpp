@@ -22,20 +22,38 @@ namespace attn {
 namespace {
 
 constexpr const char* kAside = ".deleted";
+constexpr int kChangedMs = 500; ///< of what other programs write, before it is read
+
+/// The oldest first.
+QStringList foldersIn(const QString& folder) {
+    const QDir directory(folder);
+    QStringList folders;
+    for (const QString& name : directory.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Time | QDir::Reversed))
+        folders << directory.filePath(name);
+    return folders;
+}
 
 } // namespace
 
 RunListModel::RunListModel(QString folder, QObject* parent) : QAbstractTableModel(parent), folder_(std::move(folder)) {
     removeDeleted();
+    changed_.setSingleShot(true);
+    changed_.setInterval(kChangedMs);
+    connect(&changed_, &QTimer::timeout, this, &RunListModel::readChanged);
+    connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, &RunListModel::notice);
+    connect(&watcher_, &QFileSystemWatcher::fileChanged, this,
+            [this](const QString& file) { notice(QFileInfo(file).path()); });
     listing_.start<Listing>(
         folder_.toStdString(),
-        [folder = folder_](const std::atomic<bool>& isStopped) { return list(folder, isStopped); },
+        [folder = folder_](const std::atomic<bool>& isStopped) { return read(foldersIn(folder), isStopped); },
         [this](std::variant<Listing, Failure> result) {
             if (auto* failure = std::get_if<Failure>(&result))
                 problems_ << shownText(failure->sentence());
             else
                 addListed(std::get<Listing>(std::move(result)));
+            for (const Run& run : runs_) watch(run.folder);
             emit listed();
+            notice(folder_); // it is watched only from then on
         });
 }
 
@@ -55,12 +73,10 @@ void RunListModel::removeDeleted() {
         [](const std::variant<bool, Failure>&) {});
 }
 
-RunListModel::Listing RunListModel::list(const QString& folder, const std::atomic<bool>& isStopped) {
+RunListModel::Listing RunListModel::read(const QStringList& folders, const std::atomic<bool>& isStopped) {
     Listing listing;
-    const QDir directory(folder);
-    for (const QString& name : directory.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Time | QDir::Reversed)) {
+    for (const QString& each : folders) {
         if (isStopped) break;
-        const QString each = directory.filePath(name);
         const std::filesystem::path path = each.toStdString();
         std::error_code error;
         if (!std::filesystem::exists(path / "recipe.json", error) && !error) continue; // not a training run
@@ -69,7 +85,7 @@ RunListModel::Listing RunListModel::list(const QString& folder, const std::atomi
             RecordedMetrics metrics = readMetrics(path);
             if (metrics.damage) listing.problems << shownText(metrics.damage->sentence());
             listing.runs.push_back({.folder = each,
-                                    .name = name,
+                                    .name = QFileInfo(each).fileName(),
                                     .recipe = std::move(recipe),
                                     .points = std::move(metrics.points),
                                     .isShown = false});
@@ -92,6 +108,60 @@ void RunListModel::addListed(Listing listing) {
         runs_.insert(runs_.begin() + at, std::move(run)); // the newest first
     }
     endInsertRows();
+}
+
+void RunListModel::watch(const QString& run) {
+    const QString metrics = run + "/" + kMetricsFile;
+    for (const QString& path : {run, metrics})
+        if (QFileInfo::exists(path)) watcher_.addPath(path); // a file that was replaced is watched no longer
+}
+
+void RunListModel::notice(const QString& folder) {
+    if (folder == written_) return;
+    touched_.insert(folder);
+    if (!changed_.isActive()) changed_.start();
+}
+
+void RunListModel::readChanged() {
+    if (listing_.isRunning() || reading_.isRunning()) return changed_.start();
+    QString parent = folder_; // or the nearest one, until it is made
+    while (!QFileInfo::exists(parent) && QFileInfo(parent).path() != parent) parent = QFileInfo(parent).path();
+    watcher_.addPath(parent);
+    QStringList folders;
+    for (const QString& each : foldersIn(folder_))
+        if (rowOf(each) < 0 || touched_.contains(each)) folders << each;
+    touched_.clear();
+    for (const QString& each : folders) watch(each); // also one that is no run yet
+    if (folders.isEmpty()) return;
+    reading_.start<Listing>(
+        folder_.toStdString(), [folders](const std::atomic<bool>& isStopped) { return read(folders, isStopped); },
+        [this](std::variant<Listing, Failure> result) {
+            if (auto* listing = std::get_if<Listing>(&result)) takeChanged(std::move(*listing));
+        });
+}
+
+/// Takes what another program has written into runs.
+void RunListModel::takeChanged(Listing listing) {
+    bool isSeen = false; // in lists or curves
+    for (Run& run : listing.runs) {
+        if (run.folder == written_ || !QFileInfo::exists(run.folder)) continue; // this program writes or moved it
+        const int row = rowOf(run.folder);
+        if (row < 0) {
+            insert(std::move(run));
+            isSeen = true;
+            continue;
+        }
+        Run& known = runs_[static_cast<size_t>(row)];
+        known.recipe = std::move(run.recipe);
+        known.points = std::move(run.points);
+        emit dataChanged(index(row, 0), index(row, ColumnCount - 1));
+        isSeen |= known.isShown;
+    }
+    if (isSeen) emit curvesChanged();
+    const auto count = problems_.size();
+    for (const QString& problem : listing.problems)
+        if (!problems_.contains(problem)) problems_ << problem;
+    if (problems_.size() != count) emit problemsChanged();
 }
 
 int RunListModel::insert(Run run) {
@@ -152,17 +222,29 @@ void RunListModel::addRecorded(const std::filesystem::path& folder) {
 }
 
 QString RunListModel::putAside(int row) {
-    Run& run = runs_[static_cast<size_t>(row)];
+    const Run& run = runs_[static_cast<size_t>(row)];
     const QString place = QStringLiteral("%1/%2/%3").arg(folder_, kAside, QString::number(aside_.size())),
                   aside = place + "/" + run.name;
     QDir().mkpath(place);
     if (QFileInfo::exists(run.folder) && !QDir().rename(run.folder, aside)) return {};
-    beginRemoveRows({}, row, row);
-    aside_[aside] = std::move(run);
-    runs_.erase(runs_.begin() + row);
-    endRemoveRows();
+    aside_[aside] = take(row);
     emit curvesChanged();
     return aside;
+}
+
+RunListModel::Run RunListModel::take(int row) {
+    beginRemoveRows({}, row, row);
+    Run run = std::move(runs_[static_cast<size_t>(row)]);
+    runs_.erase(runs_.begin() + row);
+    endRemoveRows();
+    return run;
+}
+
+void RunListModel::withdraw(const QString& folder) {
+    const int row = rowOf(folder);
+    if (row < 0 || QFileInfo::exists(folder)) return;
+    take(row);
+    emit curvesChanged();
 }
 
 bool RunListModel::restore(const QString& aside) {
@@ -204,7 +286,10 @@ void RunListModel::setActive(const QString& folder) {
 }
 
 void RunListModel::setWritten(const QString& folder) {
-    if (std::exchange(written_, folder) != folder) emit writtenChanged(folder);
+    const QString before = std::exchange(written_, folder);
+    if (before == folder) return;
+    if (!before.isEmpty()) watch(before); // another program may continue it
+    emit writtenChanged(folder);
 }
 
 int RunListModel::rowCount(const QModelIndex& parent) const {

@@ -5,7 +5,10 @@
 #include "engine/training/recipe.h"
 
 #include <QAbstractTableModel>
+#include <QFileSystemWatcher>
+#include <QSet>
 #include <QStringList>
+#include <QTimer>
 
 #include <atomic>
 #include <filesystem>
@@ -15,7 +18,8 @@
 namespace attn {
 
 /// The training runs in the subfolders of a folder, with their curves. Another thread reads them; the list shows them
-/// when all have been read. A run that starts meanwhile is listed at once.
+/// when all have been read. A run that starts meanwhile is listed at once, and one that another program writes soon
+/// after.
 class RunListModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -49,6 +53,8 @@ public:
     /// Adds a run in any folder, as it was recorded. @throws Error naming the file that cannot be read
     void addRecorded(const std::filesystem::path& folder);
 
+    /// Takes a run that could not begin off the list. One with a folder stays.
+    void withdraw(const QString& folder);
     /// Moves a run's folder aside. @return its new path, empty if it could not be moved
     QString putAside(int row);
     /// Moves a run back from the path that putAside() returned.
@@ -85,17 +91,25 @@ private:
         std::vector<Run> runs; ///< oldest first
         QStringList problems;
     };
-    static Listing list(const QString& folder, const std::atomic<bool>& isStopped);
+    static Listing read(const QStringList& folders, const std::atomic<bool>& isStopped);
     void addListed(Listing listing);
+    void watch(const QString& run);     ///< a folder and its metrics
+    void notice(const QString& folder); ///< in which another program has written
+    void readChanged();                 ///< runs that are new or have changed, on another thread
+    void takeChanged(Listing listing);
     void removeDeleted();
     int insert(Run run);
+    Run take(int row); ///< off the list
     size_t freeSeries() const;
 
     QString folder_, active_, written_;
     QStringList problems_;
     std::vector<Run> runs_;
     std::map<QString, Run> aside_; ///< deleted runs, by the paths to which their folders were moved
-    BackgroundTask listing_, clearing_;
+    QFileSystemWatcher watcher_;   ///< of the parent and of every run
+    QSet<QString> touched_;        ///< folders that have changed
+    QTimer changed_;               ///< since the first of them
+    BackgroundTask listing_, clearing_, reading_;
 };
 
 } // namespace attn

@@ -3,6 +3,7 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/focus_ring.h"
 #include "app/lab/panels/picture_attention.h"
+#include "app/lab/widgets/escape_key.h"
 #include "app/lab/widgets/flow_layout.h"
 #include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/site_box.h"
@@ -227,10 +228,8 @@ void AttentionPanel::listenToEscape(bool isOn) {
 }
 
 bool AttentionPanel::eventFilter(QObject* watched, QEvent* event) {
-    const bool isKey = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
-    const auto* pressed = isKey ? qobject_cast<QWidget*>(watched) : nullptr;
-    if (!pressed || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape || pressed->window() != window() ||
-        !isVisible() || level() != AttentionLevel::OneCell || !headButton_->isEnabled())
+    if (!isEscapeIn(*this, watched, *event) || !isVisible() || level() != AttentionLevel::OneCell ||
+        !headButton_->isEnabled())
         return Panel::eventFilter(watched, event);
     event->accept();
     if (event->type() == QEvent::KeyPress) chooseLevel(AttentionLevel::OneHead);

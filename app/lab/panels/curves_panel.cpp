@@ -38,20 +38,31 @@ namespace {
 constexpr int kRefreshMs = 250;
 constexpr int kLeastPlot = 34; ///< characters; narrower plots stand above each other
 
-/// What a run measures: "exact match"; empty if its task is unknown.
-std::string_view metricOf(const RunListModel::Run& run) {
+/// Null if its task is unknown.
+const Task* taskOf(const RunListModel::Run& run) {
     const auto& tasks = taskCatalogue();
     const auto task = std::ranges::find_if(tasks, [&](const Task* each) { return each->id == run.recipe.task; });
-    return task == tasks.end() ? std::string_view() : (*task)->metricName;
+    return task == tasks.end() ? nullptr : *task;
 }
 
-/// The metric that is drawn: that of the open run if it is shown, else of the first run that is. Others have an axis of
-/// their own. @param active folder of the open run
-std::string_view drawnMetric(const std::vector<const RunListModel::Run*>& shown, const QString& active) {
+/// What a run measures: "exact match"; empty if its task is unknown.
+std::string_view metricOf(const RunListModel::Run& run) {
+    const Task* task = taskOf(run);
+    return task ? task->metricName : std::string_view();
+}
+
+/// The run whose metric is drawn: the open run if it is shown, else the first run that is; null without runs. Others
+/// have an axis of their own. @param active folder of the open run
+const RunListModel::Run* drawnRun(const std::vector<const RunListModel::Run*>& shown, const QString& active) {
     const RunListModel::Run* chosen = nullptr;
     for (const RunListModel::Run* run : shown)
         if (!chosen || run->folder == active) chosen = run;
-    return chosen ? metricOf(*chosen) : std::string_view();
+    return chosen;
+}
+
+std::string_view drawnMetric(const std::vector<const RunListModel::Run*>& shown, const QString& active) {
+    const RunListModel::Run* drawn = drawnRun(shown, active);
+    return drawn ? metricOf(*drawn) : std::string_view();
 }
 
 /// The runs that come with a built-in model: its own, and those of its recipe with one change each.
@@ -258,18 +269,21 @@ std::optional<CurvesPanel::ShownStep> CurvesPanel::markedStep() const {
 }
 
 PlotFigure CurvesPanel::figureOf(const QString& quantity, bool isLogarithmic) const {
-    QString metric = quantity == "metric" ? fromEngine(drawnMetric(shownRuns(), bench_.runs().active())) : QString();
+    const RunListModel::Run* drawn = quantity == "metric" ? drawnRun(shownRuns(), bench_.runs().active()) : nullptr;
+    const Task* task = drawn ? taskOf(*drawn) : nullptr;
+    const bool isShare = quantity == "subtasks" || (task && task->measuresShare());
+    QString metric = task ? fromEngine(task->metricName) : QString();
     if (!metric.isEmpty()) metric[0] = metric[0].toUpper();
     PlotFigure figure;
     figure.title = quantity == "loss" ? tr("Loss (lower is better)")
                    : metric.isEmpty() ? quantity_->currentText()
-                                      : metric;
+                   : isShare          ? metric
+                                      : tr("%1 (lower is better)").arg(metric);
     figure.lines = curvesOf(quantity);
     figure.isLogarithmic = isLogarithmic;
     if (const std::optional<ShownStep> shownStep = markedStep()) figure.marked = static_cast<int>(shownStep->step);
     figure.fitRange();
-    const bool isShare = figure.maximum <= 1.05; // a metric of at most 1 is a share of what there is
-    if ((quantity == "metric" || quantity == "subtasks") && isShare) figure.maximum = 1;
+    if (isShare) figure.maximum = 1;
     return figure;
 }
 

@@ -153,25 +153,29 @@ void NextTokenPanel::showRemoved() {
     removed_->setVisible(!removed_->text().isEmpty());
 }
 
+bool NextTokenPanel::saysNumbers() const { return candidates_->activation() == ClassActivation::None; }
+
 ExportNumbers NextTokenPanel::numbers() const {
     const bool showsChange = candidates_->showsChange();
     const int64_t count = candidates_->rowCount(); // a few
-    QString text = showsChange ? "token,text,probability,logit,change\n" : "token,text,probability,logit\n";
-    std::vector<NumberArray> arrays{{"token", {count}, {}}, {"probability", {count}, {}}, {"logit", {count}, {}}};
+    QString text = saysNumbers() ? "token,text,answer" : "token,text,probability,logit";
+    text += showsChange ? ",change\n" : "\n";
+    std::vector<NumberArray> arrays{{"token", {count}, {}}, {saysNumbers() ? "answer" : "probability", {count}, {}}};
+    if (!saysNumbers()) arrays.push_back({"logit", {count}, {}});
     if (showsChange) arrays.push_back({"change", {count}, {}});
     for (int row = 0; row < candidates_->rowCount(); ++row) {
         const Candidate& candidate = candidates_->candidate(row);
         QString label = candidates_->text(row);
-        text += QStringLiteral("%1,\"%2\",%3,%4")
+        text += QStringLiteral("%1,\"%2\",%3")
                     .arg(QString::number(candidate.token), label.replace('"', "\"\""),
-                         QString::number(static_cast<double>(candidate.probability)),
-                         QString::number(static_cast<double>(candidate.logit)));
+                         QString::number(static_cast<double>(candidate.probability)));
+        if (!saysNumbers()) text += QStringLiteral(",%1").arg(static_cast<double>(candidate.logit));
         if (showsChange) text += QStringLiteral(",%1").arg(static_cast<double>(candidates_->change(row)));
         text += '\n';
         arrays[0].values.push_back(static_cast<float>(candidate.token));
         arrays[1].values.push_back(candidate.probability);
-        arrays[2].values.push_back(candidate.logit);
-        if (showsChange) arrays[3].values.push_back(candidates_->change(row));
+        if (!saysNumbers()) arrays[2].values.push_back(candidate.logit);
+        if (showsChange) arrays.back().values.push_back(candidates_->change(row));
     }
     return {.csv = [text] { return text; }, .arrays = [arrays] { return arrays; }};
 }
@@ -183,6 +187,7 @@ void NextTokenPanel::rank() {
     candidates_->rank(*snapshot_, bench_.sampling(),
                       bench_.shownRun() == ShownRun::Difference ? snapshot_->original.get() : nullptr);
     list_->setColumnHidden(CandidateModel::ChangeColumn, !candidates_->showsChange());
+    list_->setColumnHidden(CandidateModel::LogitColumn, saysNumbers()); // they are the answers themselves
     sampling_->setVisible(candidates_->listsTokens() && snapshot_->model && snapshot_->model->writesText());
 }
 

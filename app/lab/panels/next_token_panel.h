@@ -32,6 +32,7 @@ private:
     void showRemoved();
     void showEnd();
     void rank();
+    bool saysNumbers() const; ///< of a regression, in place of probabilities
     void showSampling();
 
     std::shared_ptr<const Snapshot> snapshot_;

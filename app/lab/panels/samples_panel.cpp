@@ -99,10 +99,18 @@ void SamplesPanel::showPicture(int row) {
 }
 
 ExportNumbers SamplesPanel::numbers() const {
-    if (hasPictures()) return numbersOf(predictions_->confusion());
+    if (hasPictures() && !answers_.predictions->confusion.empty()) return numbersOf(predictions_->confusion());
+    const auto quoted = [](QString value) { return '"' + value.replace('"', "\"\"") + '"'; };
+    if (hasPictures()) { // with several labels or numbers
+        const ImagePredictionModel& pictures = predictions_->model();
+        QString text = "picture,right_answer,given_answer\n";
+        for (int row = 0; row < pictures.rowCount(); ++row)
+            text += QStringLiteral("%1,%2,%3\n")
+                        .arg(QString::number(row + 1), quoted(pictures.labelOf(row)), quoted(pictures.givenOf(row)));
+        return {.csv = [text] { return text; }};
+    }
     if (model_->rowCount() == 0) return {};
     QString text = "question,right_answer,given_answer\n"; // of a few rows
-    const auto quoted = [](QString value) { return '"' + value.replace('"', "\"\"") + '"'; };
     for (int row = 0; row < model_->rowCount(); ++row) {
         QStringList fields;
         for (int column = 0; column < SampleModel::ColumnCount; ++column)

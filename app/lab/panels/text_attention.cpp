@@ -34,7 +34,7 @@ using LookStep = StateStep<AttentionLook, 6>;
 /// Width of one head's heatmap. Longer patterns are pooled until the user zooms in.
 constexpr int kDetailPixels = PatternRequest{}.detailSize;
 
-constexpr int kArcPixels = 128; ///< tokens up to which arcs of a whole layer are exact
+constexpr int kExactPixels = 128; ///< tokens up to which arcs of a whole layer and previews of heads are exact
 
 /// Few sizes, so that resizing a window does not ask for new thumbnails with every pixel.
 int thumbnailBucket(int pixels) { return pixels <= 32 ? 32 : pixels <= 64 ? 64 : 128; }
@@ -185,13 +185,14 @@ void TextAttention::want() {
     if (!isOpen()) return bench_.want(this, {});
     const bool showsGrid = isVisible() && look_.level == AttentionLevel::AllHeads,
                showsHead = look_.level != AttentionLevel::AllHeads,
-               showsLayer = showsHead && look_.picture == AttentionPicture::Arcs && look_.arcsOfLayer;
+               showsLayer = showsHead && look_.picture == AttentionPicture::Arcs && look_.arcsOfLayer,
+               isShort = std::max(bench_.queryCount(), bench_.keyCount()) <= kExactPixels; // a preview shows each cell
     WantedViews wanted{.pattern =
                            {// Other panels need the head itself, unless the aggregate is on screen.
                             .aggregate = showsHead ? look_.aggregate : HeadAggregate::None,
-                            .thumbnailSize = isVisible() && showsLayer ? kArcPixels
-                                             : showsGrid               ? thumbnailBucket(grid_->thumbnailPixels())
-                                                                       : 0,
+                            .thumbnailSize = (isVisible() && showsLayer) || (showsGrid && isShort) ? kExactPixels
+                                             : showsGrid ? thumbnailBucket(grid_->thumbnailPixels())
+                                                         : 0,
                             .detail = isVisible() && showsHead,
                             .hidesFirst = look_.scale.hidesFirst},
                        .cell = look_.level == AttentionLevel::OneCell};

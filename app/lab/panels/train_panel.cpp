@@ -1,6 +1,7 @@
 #include "app/lab/panels/train_panel.h"
 
 #include "app/figures/drawing.h"
+#include "app/figures/token_label.h"
 #include "app/lab/bridge/training_bridge.h"
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/icons.h"
@@ -114,6 +115,7 @@ bool TrainPanel::holdViews() {
 
 void TrainPanel::startRun(const QString& folder, bool plays) {
     starting_ = folder;
+    asked_ = form_->recipe();
     bench_.training().session().start(folder.toStdString(), *form_->recipe(), plays);
     updateButtons();
 }
@@ -131,16 +133,37 @@ void TrainPanel::start(bool plays) {
         if (!holdViews()) bench_.training().follow(true);
         return;
     }
-    const Recipe recipe = *form_->recipe();
-    const QString folder = runs.newFolder(QString::fromStdString(recipe.task));
-    for (int row = 0; row < runs.rowCount(); ++row) // curves: replace the open run, keep runs ticked to compare
-        if (runs.runs()[static_cast<size_t>(row)].folder == runs.active()) runs.setShown(row, false);
-    runs.add(folder, recipe);
-    runs.setActive(folder);
     ownRate_->setChecked(false);
+    startNew(plays);
+    if (!plays) session.step();
+    if (opening_->wasShown) // curves: replace the open run, keep runs ticked to compare
+        runs.setShown(runs.rowOf(opening_->before), false);
+}
+
+void TrainPanel::startNew(bool plays) {
+    RunListModel& runs = bench_.runs();
+    const QString folder = runs.newFolder(QString::fromStdString(form_->recipe()->task)), before = runs.active();
+    const int row = runs.rowOf(before);
+    opening_ = {.folder = folder,
+                .before = before,
+                .wasShown = row >= 0 && runs.runs()[static_cast<size_t>(row)].isShown,
+                .failureCount = training_->failureCount};
+    runs.add(folder, *form_->recipe());
+    runs.setActive(folder);
     holdViews();
     startRun(folder, plays);
-    if (!plays) session.step();
+}
+
+void TrainPanel::takeBack() {
+    const Opening gone = *std::exchange(opening_, std::nullopt);
+    RunListModel& runs = bench_.runs();
+    const Recipe typed = form_->draft();
+    runs.withdraw(gone.folder);
+    const int row = runs.rowOf(gone.before);
+    if (row >= 0 && gone.wasShown) runs.setShown(row, true);
+    if (runs.active() != gone.folder) return;
+    runs.setActive(row >= 0 ? gone.before : QString());
+    form_->setRecipe(typed);
 }
 
 void TrainPanel::dragEnterEvent(QDragEnterEvent* event) {
@@ -217,13 +240,7 @@ void TrainPanel::step() {
 }
 
 void TrainPanel::reset() {
-    if (!form_->recipe()) return;
-    RunListModel& runs = bench_.runs();
-    const QString folder = runs.newFolder(QString::fromStdString(form_->recipe()->task));
-    runs.add(folder, *form_->recipe());
-    runs.setActive(folder);
-    holdViews();
-    startRun(folder, false);
+    if (form_->recipe()) startNew(false);
 }
 
 void TrainPanel::openRun(const QString& folder) {
@@ -268,6 +285,11 @@ void TrainPanel::showTraining(const std::shared_ptr<const TrainingSnapshot>& sna
         form_->setRecipe(*snapshot->recipe);
     }
     if (snapshot->folder == starting_.toStdString() || snapshot->failure) starting_.clear();
+    if (opening_ && snapshot->refused == opening_->folder.toStdString() &&
+        snapshot->failureCount > opening_->failureCount)
+        takeBack();
+    else if (opening_ && snapshot->folder == opening_->folder.toStdString() && snapshot->weights)
+        opening_.reset();
     const bool isListed = std::exchange(checkpointCount_, snapshot->checkpointCount) == snapshot->checkpointCount;
     isListed ? showTimeline() : listCheckpoints();
     updateButtons();
@@ -352,7 +374,7 @@ void TrainPanel::animate() {
 void TrainPanel::updateButtons() {
     using State = TrainingSnapshot::State;
     const bool isKnown = continues();
-    const bool isHere = isKnown && isOfTrainer();
+    const bool isHere = isKnown && isOfTrainer() && training_->state != State::None;
     const bool isTraining = isHere && training_->state == State::Training;
     const bool isBusy = training_->state == State::Preparing;
     const int row = bench_.runs().rowOf(bench_.runs().active());
@@ -381,6 +403,8 @@ void TrainPanel::updateButtons() {
                                                 : form_->problem();
     if (isBusy) {
         text = tr("Preparing…");
+    } else if (!training_->refused.empty() && training_->failure && starting_.isEmpty() && form_->recipe() == asked_) {
+        text = tr("This training run cannot begin: %1").arg(shownText(training_->failure->sentence()));
     } else if (isHere && steps > 0) {
         text = (isPaused ? tr("Paused at step %1 of %2") : tr("Step %1 of %2")).arg(training_->step).arg(steps);
         if (const Schedule& schedule = training_->recipe->schedule; schedule.stages > 1)

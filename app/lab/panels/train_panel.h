@@ -67,7 +67,9 @@ private:
     void restoreRuns(); ///< of restoreView(), once the runs are listed
     bool holdViews();   ///< @return whether a model writes, which then keeps the views
     void start(bool plays);
+    void startNew(bool plays); ///< a run of the recipe in the form, in a folder of its own
     void startRun(const QString& folder, bool plays);
+    void takeBack();          ///< the new run, which could not begin: the one before is shown again
     bool continues() const;   ///< whether the form holds the recipe of the open run
     bool isOfTrainer() const; ///< whether the open run is the one that the session holds
     void listCheckpoints();   ///< on another thread; then shows the timeline
@@ -82,8 +84,16 @@ private:
     std::shared_ptr<const TrainingSnapshot> training_;
     std::vector<std::filesystem::path> checkpoints_; ///< of the run in listed_
     QString listed_;
-    QJsonObject restored_; ///< the view whose runs are not listed yet
-    QString starting_;     ///< the run that the session is asked to open, until it does
+    QJsonObject restored_;        ///< the view whose runs are not listed yet
+    QString starting_;            ///< the run that the session is asked to open, until it does
+    std::optional<Recipe> asked_; ///< its recipe
+    /// A new run that is not open yet.
+    struct Opening {
+        QString folder, before;    ///< before: the run that was open
+        bool wasShown = false;     ///< the run before, among the curves
+        uint64_t failureCount = 0; ///< until then
+    };
+    std::optional<Opening> opening_;
     BackgroundTask listing_;
     uint64_t checkpointCount_ = 0;
     RecipeForm* form_;

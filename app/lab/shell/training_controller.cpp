@@ -24,7 +24,8 @@ TrainingController::TrainingController(Workbench& bench, Notices& notices, Train
     TrainingBridge* training = &bench_.training();
     connect(training, &TrainingBridge::failed, this, [this](const Failure& failure) { notices_.fail(failure); });
     connect(training, &TrainingBridge::changed, this, [this](const auto& snapshot) {
-        bench_.runs().setWritten(QString::fromStdString(snapshot->folder));
+        const bool isWritten = snapshot->state != TrainingSnapshot::State::None;
+        bench_.runs().setWritten(isWritten ? QString::fromStdString(snapshot->folder) : QString());
         show(*snapshot);
         remember(*snapshot);
     });

@@ -56,6 +56,9 @@ bool isUsable(const RecipeField& field, const Recipe& recipe) {
 
 bool appliesTo(const RecipeField& field, const Task& task) { return !field.appliesTo || field.appliesTo(task); }
 
+/// Whether the answers of a task stand in a table: several labels, or numbers.
+bool readsTable(const Task& task) { return task.activation != ClassActivation::Softmax; }
+
 QString fromView(std::string_view text) { return QCoreApplication::translate("attn::Task", std::string(text).c_str()); }
 
 } // namespace
@@ -119,11 +122,10 @@ QWidget* RecipeForm::makeTask() {
                 installed});
     makeColumn(text_, 0,
                {makePathRow(textPath_, "text", tr("Text file"), tr("The text that the model learns from")),
-                translation_, tokens, warning_ = makeHintLabel("recipeWarning")});
-    data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"),
-                        tr("A folder with IDX files (such as MNIST), CIFAR-10's binary batches, or one subfolder of "
-                           "pictures per class. The task Pixels also takes pictures without classes"));
-    makeColumn(container, 0, {task_, summary_, text_, makeLanguages(), data_});
+                translation_, tokens});
+    data_ = makePathRow(dataPath_, "data", tr("Folder of pictures"), {});
+    makeColumn(container, 0,
+               {task_, summary_, text_, makeLanguages(), data_, warning_ = makeHintLabel("recipeWarning")});
     connect(task_, &QComboBox::activated, this, [this] { chooseTask(task_->currentData().toInt()); });
     return container;
 }
@@ -274,14 +276,15 @@ bool RecipeForm::takes(const QString& path) const {
     };
     if (file.isDir()) return isShown("data") && !QDir(path).exists("config.json");
     const QString suffix = file.suffix().toLower();
+    const bool isTable = readsTable(taskNamed(draft_.task)) && QStringList{"csv", "tsv", "jsonl"}.contains(suffix);
     const bool isOther =
         QStringList{"attnlab", "safetensors", "json", "gguf", "onnx", "bin", "pt", "pth"}.contains(suffix) ||
         QImageReader::supportedImageFormats().contains(suffix.toLatin1());
-    return isShown("text") && file.isFile() && !isOther;
+    return file.isFile() && ((isShown("text") && !isOther) || (isShown("data") && isTable));
 }
 
 void RecipeForm::take(const QString& path) {
-    const bool isText = !QFileInfo(path).isDir();
+    const bool isText = appliesTo(*findRecipeField("text"), taskNamed(draft_.task));
     (isText ? textPath_ : dataPath_)->setText(path);
     set(isText ? "text" : "data", path.toStdString());
 }
@@ -318,6 +321,12 @@ void RecipeForm::makeTaskControls() {
     data_->setVisible(isShown("data"));
     dataPath_->setPlaceholderText(task.readsData ? tr("Folder of pictures")
                                                  : tr("Default: %1").arg(fromView(task.withoutData)));
+    const QString help =
+        readsTable(task) ? tr("A folder with pictures and the table metadata.csv, .jsonl or .tsv, or that table")
+                         : tr("A folder with IDX files (such as MNIST), CIFAR-10's binary batches, or one subfolder of "
+                              "pictures per class. The task Pixels also takes pictures without classes");
+    dataPath_->setToolTip(help);
+    data_->findChild<QPushButton*>()->setToolTip(help);
     translation_->setVisible(isShown("translation"));
     languages_->setVisible(isShown("languages"));
     for (const Choice& each : choices_) each.box->setVisible(appliesTo(*each.field, task));
@@ -445,7 +454,9 @@ void RecipeForm::settle() {
         if (taskNamed(recipe.task).readsText && recipe.settings.data.text.empty())
             problem = tr("Choose a text file, then press Train.");
         else if (taskNamed(recipe.task).readsData && recipe.settings.data.pictures.empty())
-            problem = tr("Choose a folder of pictures, then press Train.");
+            problem = readsTable(taskNamed(recipe.task))
+                          ? tr("Choose a folder of pictures with the table metadata.csv, then press Train.")
+                          : tr("Choose a folder of pictures, then press Train.");
         else
             recipe_ = std::move(recipe);
     });

@@ -28,7 +28,8 @@ public:
 
     /// @return the recipe; none if the fields contradict each other (the form then shows the reason)
     const std::optional<Recipe>& recipe() const { return recipe_; }
-    /// The content of the fields as the JSON of a recipe, valid or not.
+    const Recipe& draft() const { return draft_; } ///< the content of the fields, valid or not
+    /// The draft as the JSON of a recipe.
     QString save() const;
     /// Restores the result of save(). Ignores any other text.
     void restore(const QString& saved);
@@ -73,7 +74,7 @@ private:
     /// Checks the line of attention. @return whether it can be trained
     bool settleAttention();
 
-    Recipe draft_; ///< the content of the fields, valid or not
+    Recipe draft_;
     std::optional<Recipe> recipe_;
     QWidget* taskPart_;
     QComboBox* task_;

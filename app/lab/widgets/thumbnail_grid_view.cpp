@@ -80,8 +80,6 @@ void ThumbnailGridView::setSelected(const HeadChoice& choice) {
     update();
 }
 
-ThumbnailGridView::~ThumbnailGridView() { delete preview_; }
-
 int ThumbnailGridView::thumbnailPixels() const {
     const QSizeF size = figureLayout().origin.size();
     return static_cast<int>(std::ceil(std::max(size.width(), size.height()) * devicePixelRatioF()));
@@ -139,11 +137,18 @@ void ThumbnailGridView::point(std::optional<QPointF> pointer) {
 }
 
 void ThumbnailGridView::preview(const std::optional<HeadChoice>& choice) {
-    if (!choice || figure_.isEmpty() || choice->site >= figure_.grid()->sites) {
+    if (choice != closed_) closed_.reset();
+    if (!choice || choice == closed_ || figure_.isEmpty() || choice->site >= figure_.grid()->sites) {
         if (preview_) preview_->hide();
         return;
     }
-    if (!preview_) preview_ = new HeadPreview;
+    if (!preview_) {
+        preview_ = new HeadPreview(*this);
+        connect(preview_, &HeadPreview::closeAsked, this, [this] {
+            closed_ = isByKey_ ? figure_.selected : figure_.hovered;
+            preview(closed_);
+        });
+    }
     const HeadWords words = words_ ? words_(*choice) : HeadWords{};
     HeatmapFigure head;
     head.tile = figure_.tile(*choice);
@@ -153,10 +158,8 @@ void ThumbnailGridView::preview(const std::optional<HeadChoice>& choice) {
     head.scale = figure_.scale;
     head.colours = figure_.colours;
     head.setLabels(words.queries, words.keys);
-    const QRect thumbnail =
-        figure_.thumbnailRect(figureLayout(), choice->site, figure_.columnOf(*choice)).toAlignedRect();
-    preview_->showBeside(QRect(mapTo(window(), thumbnail.topLeft()), thumbnail.size()), *window(), theme_,
-                         std::move(head));
+    preview_->showBeside(figure_.thumbnailRect(figureLayout(), choice->site, figure_.columnOf(*choice)).toAlignedRect(),
+                         theme_, std::move(head));
 }
 
 void ThumbnailGridView::choose(const HeadChoice& choice) {

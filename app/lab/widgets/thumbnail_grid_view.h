@@ -3,7 +3,6 @@
 #include "app/figures/thumbnail_grid_figure.h"
 #include "app/lab/widgets/figure_view.h"
 
-#include <QPointer>
 #include <QVariantAnimation>
 
 #include <functional>
@@ -13,14 +12,13 @@ namespace attn {
 class HeadPreview;
 
 /// Shows every head as a thumbnail. The head under the pointer or with the keyboard focus is shown large beside its
-/// thumbnail. A click opens a head, arrow keys move the frame, and Return opens the framed head.
+/// thumbnail, until Escape. A click opens a head, arrow keys move the frame, and Return opens the framed head.
 /// The rows of a newly generated token light up briefly.
 class ThumbnailGridView : public FigureView<ThumbnailGridFigure> {
     Q_OBJECT
 
 public:
     explicit ThumbnailGridView(QWidget* parent = nullptr);
-    ~ThumbnailGridView() override;
 
     /// @param before as for ThumbnailGridFigure::setGrid()
     void setGrid(const std::shared_ptr<const PatternGrid>& grid, int keyValueHeads,
@@ -41,7 +39,7 @@ public:
     void setWords(std::function<HeadWords(const HeadChoice&)> words) { words_ = std::move(words); }
     void setEmptyText(const QString& text) { change(emptyText_, text); }
 
-    /// @return the width of a thumbnail in device pixels, the resolution to ask the session for
+    /// @return the width of a thumbnail in device pixels, the resolution that a long text needs
     int thumbnailPixels() const;
 
     QSize minimumSizeHint() const override;
@@ -73,9 +71,10 @@ private:
 
     QString emptyText_;
     std::function<HeadWords(const HeadChoice&)> words_;
-    std::optional<QPointF> pointer_; ///< in the view
-    bool isByKey_ = false;           ///< the keyboard moves the frame, whose head is previewed
-    QPointer<HeadPreview> preview_;  ///< a child of the window
+    std::optional<QPointF> pointer_;   ///< in the view
+    bool isByKey_ = false;             ///< the keyboard moves the frame, whose head is previewed
+    std::optional<HeadChoice> closed_; ///< the head whose preview Escape closed, until another is previewed
+    HeadPreview* preview_ = nullptr;   ///< until a head is previewed
     QVariantAnimation glow_;
 };
 
