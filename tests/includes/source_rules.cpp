@@ -92,7 +92,7 @@ void checkMarkup(const std::string& file, const std::string& text, std::vector<s
         {"app/lab/widgets/widget_makers.h", {"new QLabel", "Qt::RichText"}},
         {"app/lab/common/lab_style.cpp", {"Qt::AutoText"}},
         {"app/lab/dialogs/manual.cpp", {"QTextBrowser"}}, // documents of the program
-        {"app/lab/lessons/lesson.cpp", {"fromHtml("}}, // checked texts
+        {"app/lab/lessons/lesson.cpp", {"fromHtml("}},    // checked texts
         {"app/lab/lessons/lesson_step_view.cpp", {"fromHtml("}},
         {"app/lab/shell/window_menus.cpp", {"QWhatsThis::showText("}}}; // escapes what it shows
     if (!file.starts_with("app/lab/")) return;
