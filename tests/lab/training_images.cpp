@@ -130,6 +130,31 @@ TEST_CASE("lab: a run that could not begin begins once its pictures are there", 
     CHECK(lab.window().workbench().runs().runs().size() == 1);
 }
 
+TEST_CASE("lab: the form notices pictures that are added to its folder", "[lab][training]") {
+    LabWindow lab;
+    const QString data = lab.folder() + "/data";
+    const auto add = [&](const QString& name) {
+        QImage clear(16, 16, QImage::Format_ARGB32);
+        clear.fill(Qt::transparent);
+        REQUIRE(QDir().mkpath(QFileInfo(data + name).path()));
+        REQUIRE(clear.save(data + name));
+    };
+    add("/light/a.png");
+    Recipe recipe{.task = "images", .batch = 4};
+    recipe.settings.data.pictures = data.toStdString();
+    recipe.settings.values = {{"size", 16}};
+    recipe.architecture = {.family = "vit", .layers = 1, .heads = 2, .width = 16, .activation = "gelu", .patch = 8};
+    lab.window().workbench().requestRecipe(recipe);
+    const auto& warning = lab.find<QLabel>("recipeWarning");
+    lab.showPanel("train");
+    REQUIRE(lab.waitFor([&] { return warning.text().startsWith("1 of 1 files"); }));
+    CHECK(warning.isVisible());
+    add("/light/b.png");
+    REQUIRE(lab.waitFor([&] { return warning.text().startsWith("2 of 2 files"); }));
+    add("/dark/c.png"); // of a class of its own
+    REQUIRE(lab.waitFor([&] { return warning.text().startsWith("3 of 3 files"); }));
+}
+
 TEST_CASE("lab: pictures with several labels or numbers train, and their answers are listed and exported",
           "[lab][training][vision]") {
     const bool isNumber = GENERATE(false, true);

@@ -12,7 +12,6 @@
 #include "engine/training/attention_recipe.h"
 #include "engine/training/precision.h"
 #include "engine/training/recipe_fields.h"
-#include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/translation.h"
 
@@ -78,6 +77,7 @@ RecipeForm::RecipeForm(QWidget* parent) : QWidget(parent), draft_(suggestedRecip
             const std::string field = id.toStdString();
             set(field, findRecipeField(field)->kind == Kind::Toggle ? RecipeValue(value != 0) : RecipeValue(value));
         });
+    watchData();
     const auto& tasks = taskCatalogue(); // the first task succeeds visibly within a minute
     chooseTask(static_cast<int>(std::ranges::find(tasks, "sort", &Task::id) - tasks.begin()));
 }
@@ -463,25 +463,6 @@ void RecipeForm::settle() {
     if (failure) problem = QString::fromStdString(failure->sentence());
     showSentence(problem_, problem);
     warnOfUnknown();
-}
-
-void RecipeForm::warnOfUnknown() {
-    const Recipe asked = recipe_.value_or(Recipe{});
-    const auto subject = [](const Recipe& recipe) {
-        return std::tuple(recipe.start.model, recipe.settings.data, recipe.task, recipe.architecture.attention);
-    };
-    if (subject(std::exchange(warned_, asked)) == subject(asked)) return;
-    showSentence(warning_, {});
-    warning_->hide();
-    if (const std::string warning = emptyRowsWarning(asked.architecture); !warning.empty())
-        return showSentence(warning_, QString::fromStdString(warning));
-    reading_.start<std::string>(
-        (asked.settings.data.text.empty() ? asked.settings.data.pictures : asked.settings.data.text).string(),
-        [asked](const std::atomic<bool>&) { return dataWarning(asked); },
-        [this](const std::variant<std::string, Failure>& found) { // training refuses a text that cannot be read
-            if (const auto* sentence = std::get_if<std::string>(&found); sentence && !sentence->empty())
-                showSentence(warning_, QString::fromStdString(*sentence));
-        });
 }
 
 void RecipeForm::choosePath(const QString& title, const char* field, QLineEdit* line) {

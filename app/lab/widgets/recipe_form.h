@@ -3,6 +3,8 @@
 #include "app/lab/bridge/background_task.h"
 #include "engine/training/recipe_fields.h"
 
+#include <QFileSystemWatcher>
+#include <QTimer>
 #include <QWidget>
 
 #include <optional>
@@ -67,6 +69,7 @@ private:
     void show();
     void showPrecision(); ///< the card of the chosen precision; none for f32
     void set(std::string_view id, const RecipeValue& value);
+    void watchData();             ///< reads it again when it has changed
     void warnOfUnknown();         ///< if the model's tokens cannot write the text; on another thread
     void greyUnused();            ///< disables controls without effect
     void settle();                ///< reads the recipe from the fields
@@ -86,7 +89,9 @@ private:
     QComboBox *trained_, *fromLanguage_, *toLanguage_;
     SpecLine* attention_;
     std::vector<Choice> choices_;
-    Recipe warned_; ///< the recipe to which the warning belongs
+    Recipe warned_;              ///< the recipe to which the warning belongs
+    QFileSystemWatcher watcher_; ///< of what the recipe learns from
+    QTimer changed_;             ///< since it has changed
     BackgroundTask reading_;
 };
 

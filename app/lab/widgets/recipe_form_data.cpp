@@ -1,0 +1,81 @@
+// What the recipe form says of the files to learn from.
+#include "app/lab/widgets/recipe_form.h"
+#include "app/lab/widgets/spec_line.h"
+#include "engine/core/attempt.h"
+#include "engine/training/recipe.h"
+#include "engine/training/starting_model.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QLabel>
+
+#include <tuple>
+#include <utility>
+
+namespace attn {
+namespace {
+
+constexpr int kDataChangedMs = 500; ///< of files to learn from, before they are read again
+
+/// What a warning says of the files to learn from, and the files and folders whose changes can change it.
+struct DataReading {
+    std::string warning;
+    QStringList watched;
+};
+
+DataReading dataReadingOf(const Recipe& recipe) {
+    DataReading reading;
+    (void)attempt({}, [&] { reading.warning = dataWarning(recipe); }); // training refuses what cannot be read
+    const DataSettings& data = recipe.settings.data;
+    QStringList paths{QString::fromStdString(data.text.string())};
+    if (!data.pictures.empty()) {
+        const QDir pictures(QString::fromStdString(data.pictures.string()));
+        paths << pictures.path();
+        for (const char* table : {"metadata.csv", "metadata.jsonl", "metadata.tsv"}) paths << pictures.filePath(table);
+        for (const QString& part : pictures.entryList(QDir::Dirs | QDir::NoDotAndDotDot))
+            paths << pictures.filePath(part);
+    }
+    for (const QString& path : paths)
+        if (QFileInfo::exists(path)) reading.watched << path;
+    return reading;
+}
+
+} // namespace
+
+void RecipeForm::watchData() {
+    changed_.setSingleShot(true);
+    changed_.setInterval(kDataChangedMs);
+    connect(&changed_, &QTimer::timeout, this, [this] {
+        warned_ = {};
+        warnOfUnknown();
+    });
+    for (const auto signal : {&QFileSystemWatcher::directoryChanged, &QFileSystemWatcher::fileChanged})
+        connect(&watcher_, signal, this, [this] {
+            if (!changed_.isActive()) changed_.start();
+        });
+}
+
+void RecipeForm::warnOfUnknown() {
+    const Recipe asked = recipe_.value_or(Recipe{});
+    const auto subject = [](const Recipe& recipe) {
+        return std::tuple(recipe.start.model, recipe.settings.data, recipe.task, recipe.architecture.attention);
+    };
+    if (subject(std::exchange(warned_, asked)) == subject(asked)) return;
+    showSentence(warning_, {});
+    warning_->hide();
+    if (const std::string warning = emptyRowsWarning(asked.architecture); !warning.empty())
+        return showSentence(warning_, QString::fromStdString(warning));
+    reading_.start<DataReading>(
+        (asked.settings.data.text.empty() ? asked.settings.data.pictures : asked.settings.data.text).string(),
+        [asked](const std::atomic<bool>&) { return dataReadingOf(asked); },
+        [this](const std::variant<DataReading, Failure>& found) {
+            const auto* reading = std::get_if<DataReading>(&found);
+            if (!reading) return;
+            if (const QStringList before = watcher_.files() + watcher_.directories(); !before.isEmpty())
+                watcher_.removePaths(before);
+            if (!reading->watched.isEmpty()) watcher_.addPaths(reading->watched);
+            if (!reading->warning.empty()) showSentence(warning_, QString::fromStdString(reading->warning));
+        });
+}
+
+} // namespace attn
