@@ -155,7 +155,8 @@ void printText(const ModelInfo& info, int64_t deviceBytes, const std::string& pa
                                         : info.tokenizerProblem.empty() ? "none; give --tokens instead of --prompt"
                                                                         : printableLines(info.tokenizerProblem) +
                                                                               "; give --tokens instead of --prompt");
-    if (info.rules.choice) fmt::print("  {} chooses how to write: {}\n", info.rules.file, info.rules.choice->text());
+    if (const std::string rules = info.rules.text(); !rules.empty())
+        fmt::print("  {} chooses how to write: {}\n", info.rules.file, rules);
     fmt::print("  in force, and what the configuration asks for:\n");
     for (const ModelSetting& setting : info.settings) {
         constexpr size_t kMostAsked = 400;

@@ -259,6 +259,25 @@ std::string GenerationRules::Choice::text() const {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string GenerationRules::text() const {
+    std::vector<std::string> parts;
+    if (choice) parts.push_back(choice->text());
+    if (firstToken) parts.push_back(fmt::format("forced_bos_token_id {}", *firstToken));
+    if (!lastTokens.empty()) parts.push_back(fmt::format("forced_eos_token_id {}", fmt::join(lastTokens, ", ")));
+    for (const auto& [field, count] : {std::pair{"bad_words_ids", barred.size()},
+                                       {"suppress_tokens", suppressed.size()},
+                                       {"begin_suppress_tokens", suppressedFirst.size()}})
+        if (count > 0) parts.push_back(fmt::format("{} ({})", field, count));
+    for (const auto& [field, number] : {std::pair{"no_repeat_ngram_size", repeatFree},
+                                        {"min_length", minLength},
+                                        {"min_new_tokens", minNewTokens},
+                                        {"max_length", maxLength.value_or(0)},
+                                        {"max_new_tokens", maxNewTokens.value_or(0)}})
+        if (number > 0) parts.push_back(fmt::format("{} {}", field, number));
+    if (renormalizes) parts.emplace_back("renormalize_logits");
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 GenerationRules GenerationRules::read(const std::filesystem::path& folder, const json& config, int64_t vocabulary) {
     GenerationRules rules;
     const std::filesystem::path path = folder / "generation_config.json";

@@ -55,6 +55,9 @@ struct GenerationRules {
     std::string file{};                  ///< "generation_config.json"
     std::vector<std::string> warnings{}; ///< fields that are not obeyed
 
+    /// How the folder chooses tokens, and its limits on them by their fields: "temperature 0.6, suppress_tokens (2)".
+    /// Empty: it says nothing of either.
+    std::string text() const;
     /// Reads the rules of a folder. @param config config.json  @param vocabulary ids from here on are no tokens
     static GenerationRules read(const std::filesystem::path& folder, const nlohmann::json& config, int64_t vocabulary);
 };

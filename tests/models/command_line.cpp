@@ -47,6 +47,22 @@ TEST_CASE("generate: the folder's rules hold, and options that change nothing ar
     checkProgram("generate " + model + "--greedy", 0, {"the tokenizer cannot be read, so the model takes token ids"});
 }
 
+TEST_CASE("models: the rules by which a folder writes are named, also where it leaves the choice of tokens open",
+          "[models]") {
+    ModelFolder folder("gpt2");
+    const std::string model = "models '" + folder.path().string() + "'";
+    folder.edit("config.json", [](nlohmann::json& config) { config["suppress_tokens"] = {3}; });
+    checkProgram(model, 0, {"config.json chooses how to write: suppress_tokens (1)\n"});
+    writeFile(folder / "generation_config.json",
+              R"({"do_sample": true, "temperature": 0.5, "forced_eos_token_id": 1, "bad_words_ids": [[6], [7, 8]],
+                  "suppress_tokens": [3, 4], "begin_suppress_tokens": [5], "no_repeat_ngram_size": 3,
+                  "min_new_tokens": 2, "max_new_tokens": 9})");
+    checkProgram(model, 0,
+                 {"generation_config.json chooses how to write: temperature 0.5, top-k 50, forced_eos_token_id 1, "
+                  "bad_words_ids (2), suppress_tokens (2), begin_suppress_tokens (1), no_repeat_ngram_size 3, "
+                  "min_new_tokens 2, max_new_tokens 9\n"});
+}
+
 TEST_CASE("models: what is in force stands beside what the configuration asks for", "[models]") {
     ModelFolder folder("gpt_neo");
     folder.edit("config.json", [](nlohmann::json& config) { config["logit_scale"] = 0.5; });
