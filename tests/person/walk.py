@@ -30,10 +30,10 @@ STEPS = ["ctrl+z", "ctrl+z", "ctrl+shift+z", "ctrl+r", "ctrl+t", "ctrl+period", 
          "ctrl+shift+h", "ctrl+BackSpace", "ctrl+shift+BackSpace", "ctrl+shift+d", "ctrl+shift+f", "ctrl+1", "ctrl+2", "ctrl+3",
          "ctrl+p", "Return", "space", "Tab", "Tab", "shift+Tab", "Escape", "Left", "Right", "Up", "Down", "Home", "End", "Delete"]
 WINDOW = ["ctrl+alt+0", "ctrl+alt+l", "ctrl+alt+d", "ctrl+alt+p", "ctrl+plus", "ctrl+minus", "ctrl+0", "F11", "ctrl+shift+c",
-          "ctrl+shift+k", "alt+Home", "shift+F2"]
+          "ctrl+shift+k", "alt+Home", "shift+F2", "F9"]
 DIALOGS = ["ctrl+o", "ctrl+shift+o", "ctrl+alt+i", "ctrl+alt+o", "ctrl+alt+k", "ctrl+s", "ctrl+shift+s", "ctrl+l", "ctrl+e",
            "ctrl+alt+c", "ctrl+alt+m", "ctrl+alt+n", "ctrl+comma", "ctrl+k", "F1", "ctrl+F1", "shift+F1", "ctrl+shift+g",
-           "ctrl+alt+b", "F10", "alt+f", "shift+F10"]
+           "ctrl+alt+b", "F10", "alt+f", "shift+F10", "ctrl+F2"]
 TEXTS = ["the cat", "3 1 2", "abcabc", "two hundred", "1, 2, 3", "[MASK] is", "x" * 30, "0.5", " ", "attention"]
 
 
