@@ -2,6 +2,7 @@
 #include "app/lab/widgets/arcs_view.h"
 #include "app/lab/widgets/token_strip.h"
 #include "tests/lab/lab_window.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -55,7 +56,7 @@ TEST_CASE("lab: one switch shows a head as a heatmap, as text and as arcs", "[la
     CHECK(lab.waitFor([&] { return arcs.figure().heads.size() == 2; }));
     // The word under the pointer shows its lines alone.
     const auto at = arcs.figureLayout();
-    QTest::mouseMove(&arcs, QPoint(static_cast<int>(at.queryEdge) - 10, static_cast<int>(at.top + 5.5 * at.step)));
+    hover(arcs, QPoint(static_cast<int>(at.queryEdge) - 10, static_cast<int>(at.top + 5.5 * at.step)));
     CHECK(lab.waitFor([&] { return arcs.figure().query == 5; }));
 }
 

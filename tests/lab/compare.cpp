@@ -6,6 +6,7 @@
 #include "engine/training/checkpoint.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/lab_window.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -82,17 +83,17 @@ TEST_CASE("lab: two runs stand side by side with their difference", "[lab]") {
     CHECK(difference.figure().rows() == 20);
     CHECK(difference.figure().valueAt({12, 4}) == Approx(a.figure().valueAt({12, 4}) - b.figure().valueAt({17, 9})));
     lab.layOut(); // the caption has more lines now
-    QTest::mouseMove(&a, a.figureLayout().cellRect({12, 4}).center().toPoint());
+    hover(a, a.figureLayout().cellRect({12, 4}).center().toPoint());
     REQUIRE(lab.waitFor([&] { return b.figure().hovered == MatrixCell{17, 9}; }));
     CHECK(difference.figure().hovered == MatrixCell{12, 4});
     CHECK(message.text().startsWith(
         QString("Query %1, key %2: A ").arg(a.figure().rowName(12), a.figure().columnName(4))));
     CHECK(message.text().endsWith("A − B " + valueText(difference.figure(), {12, 4})));
     CHECK((a.figure().writesValues && b.figure().writesValues && difference.figure().writesValues));
-    QTest::mouseMove(&b, b.figureLayout().cellRect({17, 9}).center().toPoint() + QPoint(1, 0));
-    QTest::mouseMove(&b, b.figureLayout().cellRect({18, 2}).center().toPoint());
+    hover(b, b.figureLayout().cellRect({17, 9}).center().toPoint() + QPoint(1, 0));
+    hover(b, b.figureLayout().cellRect({18, 2}).center().toPoint());
     REQUIRE(lab.waitFor([&] { return a.figure().hovered == MatrixCell{13, 2}; }));
-    QTest::mouseMove(&b, b.figureLayout().cellRect({6, 2}).center().toPoint()); // in B alone
+    hover(b, b.figureLayout().cellRect({6, 2}).center().toPoint()); // in B alone
     REQUIRE(lab.waitFor([&] { return !a.figure().hovered; }));
     CHECK(message.text().contains(": B "));
     CHECK_FALSE(message.text().contains("A − B"));

@@ -1,6 +1,7 @@
 #include "tests/lab/lab_window.h"
 
 #include "app/lab/widgets/heads_grid.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -54,7 +55,7 @@ TEST_CASE("heads: a drag of the gate is one step of undo, however long it takes"
         for (const double share : shares) {
             lab.pause();
             at.setX(static_cast<int>(share * gate.width()));
-            QTest::mouseMove(&gate, at);
+            hover(gate, at, Qt::LeftButton);
             REQUIRE(lab.settle());
         }
         QTest::mouseRelease(&gate, Qt::LeftButton, {}, at);

@@ -8,6 +8,7 @@
 #include "app/lab/widgets/thumbnail_grid_view.h"
 #include "app/lab/widgets/token_strip.h"
 #include "tests/lab/lab_window.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -272,8 +273,8 @@ TEST_CASE("lab: a value is dragged from another text's cell to one of the prompt
     };
     const auto drag = [&](const QPoint& from, const QPoint& to) {
         QTest::mousePress(&cells, Qt::LeftButton, {}, from);
-        QTest::mouseMove(&cells, (from + to) / 2);
-        QTest::mouseMove(&cells, to);
+        hover(cells, (from + to) / 2, Qt::LeftButton);
+        hover(cells, to, Qt::LeftButton);
         QTest::mouseRelease(&cells, Qt::LeftButton, {}, to);
     };
     lab.layOut();

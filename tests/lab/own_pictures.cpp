@@ -2,6 +2,7 @@
 #include "app/lab/widgets/drawing_pad.h"
 #include "app/lab/workbench/session_link.h"
 #include "tests/lab/vision_test.h"
+#include "tests/support/hover.h"
 
 // The user's own pictures: opened, drawn, and kept in session files.
 
@@ -132,7 +133,7 @@ TEST_CASE("own pictures: one draws a picture, and it is kept like one from a fil
     CHECK(pixel(128, 128) == Qt::black); // as the model's examples are
     const QPoint middle = canvas.rect().center();
     QTest::mousePress(&canvas, Qt::LeftButton, {}, middle);
-    QTest::mouseMove(&canvas, middle + QPoint(60, 0));
+    hover(canvas, middle + QPoint(60, 0), Qt::LeftButton);
     QTest::mouseRelease(&canvas, Qt::LeftButton, {}, middle + QPoint(60, 0));
     CHECK(pixel(150, 128) == Qt::white);
     lab.click("drawingUndo");

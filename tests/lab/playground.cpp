@@ -7,6 +7,7 @@
 #include "engine/core/bit_row.h"
 #include "engine/training/initial_weights.h"
 #include "tests/lab/playground_test.h"
+#include "tests/support/hover.h"
 
 #include <algorithm>
 #include <array>
@@ -298,7 +299,7 @@ TEST_CASE("lab: the head is picked, and pointing at a cell reads i, j and the va
     QTest::keyClick(&lab.find<QSpinBox>("playHead"), Qt::Key_Up);
     CHECK(view.figure().note.startsWith("head 1"));
     CHECK(view.figure().valueAt({8, 3}) != first);
-    QTest::mouseMove(&view, view.figureLayout().cellRect({8, 3}).center().toPoint());
+    hover(view, view.figureLayout().cellRect({8, 3}).center().toPoint());
     const QString value = QString::number(static_cast<double>(view.figure().valueAt({8, 3})), 'g', 5);
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("playReading").text().contains("i = 8"); }));
     CHECK(lab.find<QLabel>("playReading").text().contains("j = 3"));
@@ -435,7 +436,7 @@ TEST_CASE("lab: painting a cell changes the mask, and undo takes it back", "[lab
     lab.find<QCheckBox>("paintSymmetric").setChecked(true);
     lab.find<QComboBox>("paintTool").setCurrentIndex(2);
     QTest::mousePress(&canvas, Qt::LeftButton, {}, centre({2, 10}));
-    QTest::mouseMove(&canvas, centre({5, 14}));
+    hover(canvas, centre({5, 14}), Qt::LeftButton);
     QTest::mouseRelease(&canvas, Qt::LeftButton, {}, centre({5, 14}));
     CHECK(isSeen(5, 14));
     CHECK(isSeen(14, 5));

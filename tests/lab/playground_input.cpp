@@ -3,6 +3,7 @@
 #include "app/lab/widgets/patch_view.h"
 #include "app/lab/widgets/spec_editor.h"
 #include "tests/lab/playground_test.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -84,11 +85,11 @@ TEST_CASE("lab: a picture in patches shows over itself what a patch takes", "[la
     CHECK(patches.isVisible());
     auto& view = lab.find<MatrixView>("map.pattern");
     REQUIRE(lab.waitFor([&] { return view.figure().rows() == 64; }));
-    QTest::mouseMove(&view, view.figureLayout().cellRect({10, 3}).center().toPoint());
+    hover(view, view.figureLayout().cellRect({10, 3}).center().toPoint());
     REQUIRE(lab.waitFor([&] { return patches.query() == 10; }));
     REQUIRE(patches.weights().size() == 64);
     CHECK(patches.weights()[3] == view.figure().valueAt({10, 3}));
-    QTest::mouseMove(&patches, patches.patchRect(20).center().toPoint());
+    hover(patches, patches.patchRect(20).center().toPoint());
     REQUIRE(lab.waitFor([&] { return patches.query() == 20; }));
     CHECK(patches.weights()[20] == view.figure().valueAt({20, 20}));
 

@@ -3,6 +3,7 @@
 #include "app/lab/widgets/position_view.h"
 #include "app/lab/widgets/tree_view.h"
 #include "tests/lab/playground_test.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -61,7 +62,7 @@ TEST_CASE("lab: the positions tab shows what the chosen part does, also beyond t
     CHECK(lab.waitFor([&] { return title.text().startsWith("A: Learned."); }));
 
     auto& similarity = lab.find<LinesView>("positionSimilarity");
-    QTest::mouseMove(&similarity, similarity.figureLayout().plot.center().toPoint());
+    hover(similarity, similarity.figureLayout().plot.center().toPoint());
     REQUIRE(lab.waitFor([&] { return lab.find<QLabel>("positionReading").text().contains("distance"); }));
 }
 

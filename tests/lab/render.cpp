@@ -5,6 +5,7 @@
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "app/lab/widgets/picture_patches.h"
 #include "tests/lab/vision_test.h"
+#include "tests/support/hover.h"
 #include "tests/support/program.h"
 
 // What the window shows, exported, against what attention-cli render writes. Both draw with the same fonts into images
@@ -89,7 +90,7 @@ TEST_CASE("render: heads and rollout of a picture are drawn as in the window", "
     CHECK(exported(lab, *heads.figure()) == rendered(lab, model + " --view heads --layer 1 --head 1"));
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, overlay.patchRect(5).center().toPoint());
     CHECK(overlay.figure().marked == 5);
-    QTest::mouseMove(&overlay, QPoint(1, 1)); // away from the patches
+    hover(overlay, QPoint(1, 1)); // away from the patches
     REQUIRE(lab.waitFor([&] { return !overlay.figure().hovered; }));
     CHECK(exported(lab, overlay.figure()) == rendered(lab, model + " --layer 1 --head 1 --patch 5"));
     lab.find<QComboBox>("attentionView").setCurrentIndex(1);

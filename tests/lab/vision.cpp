@@ -5,6 +5,7 @@
 #include "engine/io/decode_image.h"
 #include "tests/lab/vision_test.h"
 #include "tests/models/model_folder.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -137,14 +138,14 @@ TEST_CASE("lab: pointing at a patch shows where it looks, clicking stays with it
     GoldenWindow lab("vit");
     auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     const auto fromCls = overlayValues(lab);
-    QTest::mouseMove(&overlay, centreOf(overlay, 5));
+    hover(overlay, centreOf(overlay, 5));
     REQUIRE(lab.waitFor([&] { return overlay.figure().hovered == 5; }));
     CHECK(overlayValues(lab) != fromCls);
     QTest::mouseClick(&overlay, Qt::LeftButton, {}, centreOf(overlay, 5));
     CHECK(overlay.figure().marked == 5);
     QTest::keyClick(&overlay, Qt::Key_Right);
     CHECK(overlay.figure().marked == 6);
-    QTest::mouseMove(&overlay, QPoint(1, 1));
+    hover(overlay, QPoint(1, 1));
     auto& back = lab.find<QPushButton>("attentionFrom");
     REQUIRE(back.isEnabled());
     QTest::mouseClick(&back, Qt::LeftButton);
@@ -238,7 +239,7 @@ TEST_CASE("lab: dragging hides patches, the answer follows, and undo brings them
     auto& overlay = lab.find<PatchOverlayView>("attentionPicture");
     QTest::mouseClick(&lab.find<QCheckBox>("pictureHide"), Qt::LeftButton);
     QTest::mousePress(&overlay, Qt::LeftButton, {}, centreOf(overlay, 0));
-    QTest::mouseMove(&overlay, centreOf(overlay, 1));
+    hover(overlay, centreOf(overlay, 1));
     REQUIRE(lab.waitFor([&] { return setup(lab).given.hidden.size() == 2; }));
     QTest::mouseRelease(&overlay, Qt::LeftButton, {}, centreOf(overlay, 1));
     CHECK(setup(lab).given.hidden == std::vector<int>{0, 1});
@@ -328,7 +329,7 @@ TEST_CASE("lab: a dot of attention distance chooses its head, also by keyboard",
     const auto& figure = dynamic_cast<const DistanceFigure&>(*view.figure());
     CHECK(figure.distances == lab.snapshot().answer->distances);
     const QPointF dot = figure.dot(figure.itemOf(0, 2), figure.plot(view.rect(), view.theme()));
-    QTest::mouseMove(&view, dot.toPoint());
+    hover(view, dot.toPoint());
     REQUIRE(lab.waitFor([&] { return view.figure()->hovered == 2; }));
     CHECK(view.accessibleDescription().startsWith("L0 H2: "));
     QTest::mouseClick(&view, Qt::LeftButton, {}, dot.toPoint());

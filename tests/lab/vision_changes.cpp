@@ -5,6 +5,7 @@
 #include "tests/lab/lens_test.h"
 #include "tests/lab/vision_test.h"
 #include "tests/support/farthest.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -189,9 +190,9 @@ TEST_CASE("lab: a pattern of a vision model is pinned, levelled and painted on t
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && changes(lab).empty(); }));
 
     press(lab, "interventionPaint");
-    QTest::mouseMove(&overlay, centreOf(6)); // which does not make it the one that looks
+    hover(overlay, centreOf(6)); // which does not make it the one that looks
     QTest::mousePress(&overlay, Qt::LeftButton, {}, centreOf(6));
-    QTest::mouseMove(&overlay, centreOf(7));
+    hover(overlay, centreOf(7));
     QTest::mouseRelease(&overlay, Qt::LeftButton, {}, centreOf(7));
     REQUIRE(lab.waitFor([&] { return lab.snapshot().answer && patternOf(5, 7) == 0.5f && patternOf(5, 8) == 0.5f; }));
     CHECK(patternOf(6, 7) != 0.5f); // another query keeps its own row

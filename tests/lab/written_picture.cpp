@@ -2,6 +2,7 @@
 
 #include "app/lab/widgets/patch_overlay_view.h"
 #include "engine/training/run.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -74,7 +75,7 @@ TEST_CASE("written picture: it grows as the model writes, with the attention of 
     CHECK(seen()[2] > 0);
     CHECK(seen()[4] == 0);
     QTest::mouseClick(&lab.find<PatchOverlayView>("attentionPixels"), Qt::LeftButton, {}, third);
-    QTest::mouseMove(&lab.find<PatchOverlayView>("attentionPixels"), QPoint(1, 1));
+    hover(lab.find<PatchOverlayView>("attentionPixels"), QPoint(1, 1));
 
     // The model stops where the picture ends.
     amount.setValue(200);

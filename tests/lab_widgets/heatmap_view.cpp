@@ -2,6 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "tests/lab_widgets/windows.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -144,7 +145,7 @@ TEST_CASE("heatmap view: a double click and Home show everything again", "[lab]"
 TEST_CASE("heatmap view: hovering tells query and key, leaving takes it back", "[lab]") {
     HeatmapFixture at;
     QSignalSpy hovered(&at.view, &HeatmapView::hovered), left(&at.view, &HeatmapView::hoverLeft);
-    QTest::mouseMove(&at.view, at.pointOf({12, 3}));
+    hover(at.view, at.pointOf({12, 3}));
     REQUIRE(QTest::qWaitFor([&] { return hovered.count() > 0; }, 60'000));
     CHECK(hovered.last() == QVariantList{12, 3});
     CHECK(at.view.figure().hovered == Cell{12, 3});

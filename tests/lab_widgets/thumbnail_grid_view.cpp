@@ -2,6 +2,7 @@
 
 #include "app/lab/widgets/head_preview.h"
 #include "tests/lab_widgets/windows.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -18,11 +19,6 @@ struct ThumbnailFixture {
         return view.figure().thumbnailRect(view.figureLayout(), layer, column).center().toPoint();
     }
 };
-
-void hover(ThumbnailGridView& view, const QPoint& point) { // QTest::mouseMove() waits for no event of the X server
-    QMouseEvent move(QEvent::MouseMove, point, view.mapToGlobal(point), Qt::NoButton, Qt::NoButton, {});
-    QCoreApplication::sendEvent(&view, &move);
-}
 
 } // namespace
 

@@ -1,6 +1,7 @@
 #include "app/lab/widgets/token_strip.h"
 
 #include "tests/lab_widgets/windows.h"
+#include "tests/support/hover.h"
 
 using namespace attn;
 
@@ -35,7 +36,7 @@ TEST_CASE("token strip: hovering and clicking name the token", "[lab]") {
     strip.setLabels(manyLabels(20));
     present(strip, {400, 120});
     QSignalSpy hovered(&strip, &TokenStrip::tokenHovered), clicked(&strip, &TokenStrip::tokenClicked);
-    QTest::mouseMove(strip.viewport(), strip.tokenRect(7).center());
+    hover(*strip.viewport(), strip.tokenRect(7).center());
     REQUIRE(QTest::qWaitFor([&] { return hovered.count() > 0; }, 60'000));
     CHECK(hovered.last()[0] == 7);
     QTest::mouseClick(strip.viewport(), Qt::LeftButton, {}, strip.tokenRect(3).center());
