@@ -4,14 +4,22 @@
 #include "app/lab/widgets/token_strip.h"
 #include "tests/lab/lab_window.h"
 
+#include <sstream>
+
 using namespace attn;
 
 namespace {
 
-std::map<QString, QRect> shownDocks(LabWindow& lab) {
-    std::map<QString, QRect> shown;
+/// The docks on screen, with their places.
+std::map<std::string, std::string> shownDocks(LabWindow& lab) {
+    std::map<std::string, std::string> shown;
     for (const QDockWidget* dock : lab.window().findChildren<QDockWidget*>())
-        if (!dock->isHidden()) shown[dock->objectName()] = dock->geometry();
+        if (!dock->isHidden()) {
+            std::ostringstream place;
+            const QRect at = dock->geometry();
+            place << at.x() << ',' << at.y() << ' ' << at.width() << 'x' << at.height();
+            shown[dock->objectName().toStdString()] = place.str();
+        }
     return shown;
 }
 

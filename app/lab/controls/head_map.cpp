@@ -23,6 +23,7 @@ HeadMap::HeadMap(const QString& name, QWidget* parent) : QWidget(parent), score_
     score_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     makeColumn(this, 0, {score_, {view_, 1}});
     connect(score_, &QComboBox::activated, this, [this] {
+        chosen_ = score_->currentText();
         draw();
         emit scoreChosen();
     });
@@ -36,14 +37,14 @@ HeadMap::HeadMap(const QString& name, QWidget* parent) : QWidget(parent), score_
 const MatrixFigure& HeadMap::figure() const { return view_->figure(); }
 
 void HeadMap::listScores() {
-    const QString chosen = score_->currentText();
     score_->clear();
     for (size_t kind = 0; kind < kinds_.size(); ++kind)
         score_->addItem(tr("Kind: %1").arg(fromEngine(kinds_[kind].title)), static_cast<int>(kind));
     for (const HeadMeasure& measure : headMeasures())
         score_->addItem(tr("Your input: %1").arg(fromEngine(measure.title)),
                         -1 - static_cast<int>(&measure - headMeasures().data()));
-    score_->setCurrentIndex(std::max(0, score_->findText(chosen)));
+    // Until the heads have been measured, nothing is chosen, so that no measure is asked for.
+    score_->setCurrentIndex(std::max(kinds_.empty() ? -1 : 0, score_->findText(chosen_)));
 }
 
 bool HeadMap::showsMeasure() const { return score_->currentData().toInt() < 0; }

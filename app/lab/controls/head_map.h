@@ -56,6 +56,7 @@ private:
     std::shared_ptr<const ModelInfo> model_;
     std::span<const HeadKind> kinds_; ///< that the list of scores names
     QComboBox* score_;
+    QString chosen_; ///< the score that the user has chosen; empty: the first
     MatrixView* view_;
 };
 

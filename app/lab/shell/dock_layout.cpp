@@ -185,8 +185,9 @@ void DockLayout::endAlone() {
     std::exchange(alone_, nullptr)
         ->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable |
                       QDockWidget::DockWidgetFloatable);
+    emit aloneEnded(); // first: docks get their sizes beside what comes back
+    window_.layout()->activate();
     if (window_.restoreState(beforeAlone_.docks, kVersion)) leftOut_ = beforeAlone_.leftOut;
-    emit aloneEnded();
     showPresent();
     useSizes();
 }
