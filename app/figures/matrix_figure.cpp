@@ -107,7 +107,8 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
         showsNumbers && columnLabels.empty()
             ? line
             : roomFor(columnLabels,
-                      std::min(6 * theme.size, 0.2 * std::min(area.width(), area.height()))); // numbers lie flat
+                      std::min(6 * theme.size, 0.2 * std::min(area.width(), area.height())));   // numbers lie flat
+    if (result.columnLabels > 0) result.columnLabels = std::max(result.columnLabels, line + 2); // also upright
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;
     const double side = isRoomy ? line + gap : 0; // room for the names and numbers of the axes
@@ -273,6 +274,10 @@ void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const Figure
     const bool areNumbers = labels.empty(), areFlat = areNumbers && !isRows;
     // Lines of text can be close to one another.
     const double height = smallLine(theme), least = areFlat ? numberWidth(all, theme) : 0.8 * height;
+    // Labels that are all narrower than their columns are easier to read upright.
+    const bool fit = !isRows && std::ranges::all_of(labels, [&](const QString& label) {
+        return textWidth(label, theme.smallFont()) + 4 <= cell;
+    });
     const auto middle = [&](int index) {
         return (index + 0.5) * cell + (isRows || index < at.firstAside ? 0 : at.gap);
     };
@@ -286,6 +291,9 @@ void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const Figure
                      colour);
         else if (areFlat)
             drawLine(painter, {at.plot.left() + middle(index) - least, at.plot.top() - room, 2 * least, height},
+                     Qt::AlignCenter, label, font, colour);
+        else if (fit)
+            drawLine(painter, {at.plot.left() + middle(index) - cell / 2, at.plot.top() - height - 2, cell, height},
                      Qt::AlignCenter, label, font, colour);
         else
             drawUpwards(painter, {at.plot.left() + begin, at.plot.top() - room, height, room - 3}, kAtLeft, label, font,

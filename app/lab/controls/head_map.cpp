@@ -112,6 +112,7 @@ void HeadMap::draw() {
         figure.kind = isCompared ? MatrixFigure::Kind::Signed : MatrixFigure::Kind::Weights;
         if (isShare && !isCompared) figure.leastScale = 1; // of each score, so that equal colours are equal shares
         figure.writesValues = true;
+        figure.largestCell = 200; // a map of few heads fills its room, too
         figure.setMatrix(sites, heads, std::move(all));
     }
     view_->setFigure(std::move(figure));
