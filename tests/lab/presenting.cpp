@@ -69,7 +69,6 @@ TEST_CASE("presenting: only the figure, the text and the answers are in sight, a
     CHECK(lab.find<QWidget>("workspaces").isVisible());
     CHECK(lab.find<QWidget>("attentionDisplay").isVisible());
     CHECK(lab.window().findChild<QWidget*>("presentation") == nullptr);
-    CHECK(lab.window().session().document().layout == layout);
 }
 
 TEST_CASE("presenting: keys choose the head, the layer, the token and the level, and write", "[lab][presenting]") {

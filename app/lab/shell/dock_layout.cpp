@@ -171,6 +171,7 @@ void DockLayout::showAlone(const QString& panel) {
     endAlone();
     keep();
     beforeAlone_ = arrangement();
+    sizeBeforeAlone_ = window_.size();
     alone_ = docks_.at(panel);
     for (const auto& [id, dock] : docks_)
         if (dock != alone_) dock->hide();
@@ -185,11 +186,14 @@ void DockLayout::endAlone() {
     std::exchange(alone_, nullptr)
         ->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable |
                       QDockWidget::DockWidgetFloatable);
+    const bool isSameSize = window_.size() == sizeBeforeAlone_;
     emit aloneEnded(); // first: docks get their sizes beside what comes back
     window_.layout()->activate();
     if (window_.restoreState(beforeAlone_.docks, kVersion)) leftOut_ = beforeAlone_.leftOut;
     showPresent();
-    useSizes();
+    if (!isSameSize) return useSizes();
+    window_.layout()->activate();
+    resized_.stop(); // every size is the one from before
 }
 
 void DockLayout::showPanel(const QString& id) {
