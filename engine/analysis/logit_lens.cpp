@@ -3,6 +3,7 @@
 #include "engine/analysis/read_out.h"
 #include "engine/analysis/whole_run.h"
 #include "engine/core/error.h"
+#include "engine/inference/finite_count.h"
 #include "engine/inference/vision_model.h"
 #include "engine/models/model_builder.h"
 
@@ -149,6 +150,7 @@ std::shared_ptr<LogitLens> lensOfClasses(const ModelInfo& info, const LogitLensA
     lens->final = mostLikely(stages.back().together, lens->finals);
     const auto classes = static_cast<size_t>(info.classes);
     for (const ClassStage& each : stages) {
+        requireLogits(each.together, info.name, info.activation); // shares of infinite ones look like numbers
         LogitLens::Stage& stage = lens->stages.emplace_back();
         stage.layer = each.layer;
         addRow(stage, *lens, each.together, info.activation);

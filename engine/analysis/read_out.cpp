@@ -22,8 +22,9 @@ ReadOut::ReadOut(LanguageModel& model, int choices)
     const Tensor logits = readOut(model.config(), streams);                                  // [rows,V]
     const Tensor total = logSumExp(logits);                                                  // [rows,1]
     const Tensor logs = binary(logits, total, Binary::Subtract);
+    const Tensor finite = clamp(logs, -1e30, 1); // a token that the model bars adds 0 to the entropy
     const Tensor entropy =
-        unary(reduce(multiply(logs, unary(logs, Unary::Exponential)), Reduction::Sum, {1}), Unary::Negate);
+        unary(reduce(multiply(finite, unary(logs, Unary::Exponential)), Reduction::Sum, {1}), Unary::Negate);
     const Tensor target = take(reshape(logs, {kRows * vocabulary_, 1}), targets); // [rows,1]
     const Tensor rank = reduce(binary(target, logs, Binary::Less), Reduction::Sum, {1});
     const TopK largest = topK(logs, choices_);

@@ -114,6 +114,7 @@ void BeamSearch::extend(int node, std::vector<BeamNode>& candidates) {
     std::vector<int> order;
     for (size_t i = 0; i < next.size(); ++i)
         if (next[i] > -INFINITY) order.push_back(static_cast<int>(i));
+    if (order.empty() && length_ == 0) refuseAllBarred();
     // Stop tokens do not take the place of those that continue.
     const auto count = std::min(order.size(), static_cast<size_t>(settings_.width) + stops().size());
     std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), std::ranges::greater(),

@@ -41,10 +41,7 @@ std::vector<Candidate> distribution(std::span<const float> logits, const Samplin
 
     std::vector<float> adjusted = penalised(logits, sampling.repetitionPenalty, seen);
     limits.apply(std::span(adjusted));
-    if (!limits.empty() && std::ranges::none_of(adjusted, [](float x) { return x > -INFINITY; }))
-        throw Error({.what = "the rules of the model's folder bar every token",
-                     .where = "sampling",
-                     .hint = "look at bad_words_ids and suppress_tokens in generation_config.json"});
+    if (!limits.empty() && std::ranges::none_of(adjusted, [](float x) { return x > -INFINITY; })) refuseAllBarred();
     std::vector<std::pair<float, int>> order(logits.size()); // (-logit, token)
     for (size_t i = 0; i < order.size(); ++i) order[i] = {-adjusted[i], static_cast<int>(i)};
     std::ranges::sort(order);

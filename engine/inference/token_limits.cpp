@@ -1,5 +1,7 @@
 #include "engine/inference/token_limits.h"
 
+#include "engine/core/error.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -62,6 +64,12 @@ TokenLimits tokenLimits(const GenerationRules& rules, std::span<const int> token
         limits.fields.push_back(field);
     }
     return limits;
+}
+
+void refuseAllBarred() {
+    throw Error({.what = "the rules of the model's folder bar every token",
+                 .where = "sampling",
+                 .hint = "look at bad_words_ids and suppress_tokens in generation_config.json"});
 }
 
 size_t mostTokens(const GenerationRules& rules, size_t given, size_t capacity) {

@@ -36,6 +36,9 @@ struct TokenLimits {
 /// @source transformers 4, generation/logits_process.py
 TokenLimits tokenLimits(const GenerationRules& rules, std::span<const int> tokens, size_t given, size_t most);
 
+/// @throws Error that says that the rules of a folder bar every token
+[[noreturn]] void refuseAllBarred();
+
 /// The most tokens of a text by the rules. @param given as above  @param capacity of the model
 size_t mostTokens(const GenerationRules& rules, size_t given, size_t capacity);
 

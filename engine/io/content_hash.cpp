@@ -76,6 +76,14 @@ private:
     uint64_t size_ = 0;
 };
 
+} // namespace
+
+std::string sha256(std::span<const std::byte> bytes) {
+    Sha256 hash;
+    hash.add(bytes);
+    return hash.finish();
+}
+
 std::string sha256OfFile(const std::filesystem::path& path) {
     const InputFile file(path);
     std::vector<std::byte> piece(1 << 20);
@@ -85,14 +93,6 @@ std::string sha256OfFile(const std::filesystem::path& path) {
         file.read(at, piece);
         hash.add(piece);
     }
-    return hash.finish();
-}
-
-} // namespace
-
-std::string sha256(std::span<const std::byte> bytes) {
-    Sha256 hash;
-    hash.add(bytes);
     return hash.finish();
 }
 

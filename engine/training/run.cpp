@@ -41,10 +41,9 @@ TrainingRun::TrainingRun(const fs::path& folder, const Recipe& recipe, const Dev
         throw Error({.what = "contains no checkpoint", .where = folder.string(), .hint = "train without --resume"});
     if (resumes) requireKept(folder, data_);
     startRun(folder, trainer_.recipe());
+    if (resumes) goBack(); // first: data that the checkpoint cannot learn from must not count as that of the run
     keepHashes(folder, data_);
-    if (resumes) {
-        goBack();
-    } else {
+    if (!resumes) {
         save();
         metrics_ = std::make_unique<MetricsFile>(folder, std::vector<MetricPoint>{});
     }

@@ -203,6 +203,27 @@ TEST_CASE("not finite: no command passes over a single logit that is NaN", "[cli
     checkRefused("perplexity " + model, "are NaN or infinite, so there is no result");
 }
 
+TEST_CASE("not finite: a token that a model bars takes nothing from the numbers of others", "[cli][gpu]") {
+    const ModelFolder folder("bart");
+    overfill(folder, "final_logits_bias", -std::numeric_limits<float>::infinity(), 1);
+    const std::string asked = " '" + folder.path().string() + "' --source-tokens 3,4,5,0 --tokens 5,6";
+    for (const char* command : {"lens", "storage", "generate --max-tokens 2 --greedy"}) {
+        const Answer answer = runProgram(command + asked);
+        INFO(command << '\n' << answer.text);
+        CHECK(answer.code == 0);
+        CHECK_THAT(answer.text, !CONTAINS("nan"));
+    }
+}
+
+TEST_CASE("generate: a beam search says that the rules of a folder bar every token", "[cli][gpu]") {
+    const ModelFolder folder("gpt2");
+    std::string all = "0";
+    for (int token = 1; token < 61; ++token) all += "," + std::to_string(token);
+    writeFile(folder / "generation_config.json", "{\"suppress_tokens\": [" + all + "]}");
+    for (const char* how : {"--beams 2", "--greedy"})
+        checkRefused("generate '" + folder.path().string() + "' --tokens 3,4 " + how, "bar every token");
+}
+
 TEST_CASE("not finite: no command takes what a model of pictures computes from huge weights for a result",
           "[cli][gpu]") {
     const ModelFolder folder("vit");

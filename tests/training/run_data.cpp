@@ -1,6 +1,8 @@
 #include "engine/training/run_data.h"
 
+#include "engine/io/content_hash.h"
 #include "engine/io/decode_image.h"
+#include "engine/io/input_file.h"
 #include "engine/training/run.h"
 #include "engine/training/tasks/catalogue.h"
 #include "tests/io/files.h"
@@ -32,6 +34,7 @@ class Kept {
 public:
     explicit Kept(Recipe recipe) : recipe_(std::move(recipe)) { keepHashes(folder_.path(), now()); }
     std::vector<RunData> now() const { return dataOf(Trainer(recipe_, onOneThread())); }
+    fs::path hashes() const { return folder_.path() / "data.sha256"; }
     std::string refusal() const {
         return sentenceOf([&] { requireKept(folder_.path(), now()); });
     }
@@ -68,6 +71,34 @@ TEST_CASE("training: a run continues only on the data that it began with", "[tra
     std::swap(lines[0], lines[1]);
     writeFile(text, lines);
     CHECK_THAT(continued(), CONTAINS("text.txt: has changed"));
+    // What the checkpoint cannot learn from is no data of the run.
+    fs::remove(run / "data.sha256");
+    writeFile(text, lines + "\n~ is a letter of its own\n");
+    CHECK(continued() != "accepted");
+    writeFile(text, lines);
+    CHECK(continued() == "accepted");
+}
+
+TEST_CASE("training: hashes of data that are damaged, or of other data, are named", "[training][gpu]") {
+    const TemporaryFolder folder;
+    std::string lines;
+    for (int i = 0; i < 200; ++i) lines += fmt::format("{} is a number\n", i);
+    writeFile(folder / "text.txt", lines);
+    const Kept run(smallRecipe("text", {.text = folder / "text.txt"}, {{"context", 16}}));
+    CHECK(run.refusal() == "accepted");
+    const std::string kept = readTextFile(run.hashes(), 1 << 10), hash = kept.substr(kept.find(' ') + 1, 64);
+    CHECK(kept == "text " + sha256(std::as_bytes(std::span(lines))) + "\n");
+    for (const std::string& damaged : {std::string(), std::string("text"), std::string("text 12ab\n"),
+                                       kept.substr(0, 30), std::string(100'000, 'x')}) {
+        writeFile(run.hashes(), damaged);
+        CHECK_THAT(run.refusal(), CONTAINS("data.sha256: is damaged") && CONTAINS("remove it to continue"));
+    }
+    writeFile(run.hashes(), kept + "translation " + hash + "\n");
+    CHECK_THAT(run.refusal(), CONTAINS("\"translation\", that recipe.json no longer names"));
+    writeFile(run.hashes(), "data " + hash + "\n");
+    CHECK_THAT(run.refusal(), CONTAINS("no longer names"));
+    writeFile(run.hashes(), kept);
+    CHECK(run.refusal() == "accepted");
 }
 
 TEST_CASE("training: both files of a translation are data of a run, also with the same name", "[training][gpu]") {
