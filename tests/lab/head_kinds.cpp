@@ -121,6 +121,8 @@ TEST_CASE("lab: a map of all heads shows the score of a kind, or a measure of th
     CHECK(lab.window().workbench().selection().site == 0);
     CHECK(lab.window().workbench().selection().head == 1);
     CHECK(map.figure().selected == MatrixCell{0, 1});
+    CHECK(lab.find<QTreeWidget>("kindHeads").currentItem()->text(0) == "L0 H1");
+    CHECK(lab.find<QLabel>("kindExplanation").text().startsWith("L0 H1 – "));
 
     lab.forget();
     choose("Your input: share on the previous token");

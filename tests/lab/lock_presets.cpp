@@ -1,6 +1,8 @@
 #include "app/lab/dialogs/lock_dialog.h"
 #include "tests/lab/lab_window.h"
 
+#include <set>
+
 using namespace attn;
 
 TEST_CASE("lock presets: each sets every group, and what they hide is out of sight", "[lab]") {
@@ -34,6 +36,28 @@ TEST_CASE("lock presets: each sets every group, and what they hide is out of sig
     const ControlLocks exam = choose("Exam");
     CHECK(state(exam, "inspect") == ControlState::Hidden);
     CHECK(state(exam, "attention") == ControlState::Free);
+    lab.act("workspace.inspect");
+    const auto shownDocks = [&] {
+        std::set<QString> shown;
+        for (const QDockWidget* dock : lab.window().findChildren<QDockWidget*>())
+            if (!dock->isHidden()) shown.insert(dock->objectName());
+        return shown;
+    };
+    const auto before = shownDocks();
+    lab.window().locks().setOwn(exam);
+    lab.layOut();
+    CHECK_FALSE(shownDocks().contains("dock.interventions")); // which lists the next tokens
+    CHECK_FALSE(shownDocks().contains("dock.lenses"));
+    CHECK(lab.action("saveSession").isEnabled()); // to hand out what was locked
+    lab.act("present");
+    CHECK_FALSE(lab.find<QLabel>("presentAnswers").isVisible());
+    lab.act("present");
+    lab.act("workspace.write");
+    lab.window().locks().setOwn({});
+    lab.act("workspace.inspect");
+    lab.layOut();
+    CHECK(shownDocks() == before); // all panels are back
+    lab.act("workspace.write");
     lab.window().locks().setOwn(exam);
     lab.layOut();
     CHECK_FALSE(lab.find<QTreeView>("candidates").isVisible());

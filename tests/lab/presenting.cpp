@@ -59,6 +59,7 @@ TEST_CASE("presenting: only the figure, the text and the answers are in sight, a
     CAPTURE(answers.toStdString());
     CHECK(answers.startsWith("Next token: "));
     CHECK(answers.count('%') == 3);
+    CHECK(answers.count("“") == 3);                            // a full stop is a token too
     CHECK(lab.window().session().document().layout == layout); // what is saved is the usual window
 
     type(lab, {Qt::Key_Escape});

@@ -56,6 +56,10 @@ bool isLocked(const QAction& action) { return action.property(kLockedProperty).t
 
 void enableUnlessLocked(QAction* action, bool wanted) { action->setEnabled(wanted && !isLocked(*action)); }
 
+bool isHiddenBy(const QWidget& container, const ControlLocks& locks) {
+    return stateOf(&container, locks) == ControlState::Hidden;
+}
+
 void applyLocks(QWidget* window, const ControlLocks& locks) {
     // A field that loses the focus accepts its typed text, and panels may then make new controls.
     std::vector<QPointer<QWidget>> containers;
@@ -66,8 +70,7 @@ void applyLocks(QWidget* window, const ControlLocks& locks) {
         const ControlState state = stateOf(container.data(), locks);
         const bool isHidden = state == ControlState::Hidden;
         if (auto* dock = qobject_cast<QDockWidget*>(container.data())) {
-            // A dock that the user has closed stays closed.
-            if (isHidden) dock->hide();
+            // The layout of the window leaves hidden docks out, and brings them back.
             dock->toggleViewAction()->setVisible(!isHidden);
             if (dock->widget()) dock->widget()->setEnabled(state == ControlState::Free);
         } else {

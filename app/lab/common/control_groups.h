@@ -32,6 +32,9 @@ bool isLocked(const QAction& action);
 /// Enables or disables an action, but keeps it disabled while it is locked.
 void enableUnlessLocked(QAction* action, bool wanted);
 
+/// Whether locks hide a container.
+bool isHiddenBy(const QWidget& container, const ControlLocks& locks);
+
 /// Applies the locks to every assigned container in the window, including docks, and to the window's actions.
 void applyLocks(QWidget* window, const ControlLocks& locks);
 

@@ -237,6 +237,14 @@ void HeadTable::listOrders() {
         order_->addItem(tr("By “%1”").arg(titleOf(kinds_[kind])), static_cast<int>(kind));
 }
 
+void HeadTable::showHead(int site, int head) {
+    if (!shown_ || !shown_->find(site, head)) return;
+    const QSignalBlocker quiet(table_);
+    select(shown_->indexOf(site, head));
+    table_->scrollToItem(table_->currentItem());
+    explain();
+}
+
 void HeadTable::select(size_t index) {
     for (int row = 0; row < table_->topLevelItemCount(); ++row)
         if (table_->topLevelItem(row)->data(Head, Qt::UserRole).toInt() == static_cast<int>(index))

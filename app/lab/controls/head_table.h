@@ -33,6 +33,8 @@ public:
     /// @param model that has the heads
     void setDetection(std::shared_ptr<const HeadDetection> detection, std::shared_ptr<const HeadDetection> before,
                       std::shared_ptr<const ModelInfo> model);
+    /// Selects a head that was chosen elsewhere, and explains it.
+    void showHead(int site, int head);
     ExportNumbers numbers() const;
 
 signals:

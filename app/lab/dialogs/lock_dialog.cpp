@@ -1,5 +1,6 @@
 #include "app/lab/dialogs/lock_dialog.h"
 
+#include "app/lab/common/fit_screen.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QComboBox>
@@ -7,6 +8,7 @@
 #include <QDialogButtonBox>
 #include <QFormLayout>
 #include <QPushButton>
+#include <QScrollArea>
 
 #include <algorithm>
 #include <initializer_list>
@@ -35,8 +37,8 @@ constexpr Preset kPresets[] = {
     {QT_TRANSLATE_NOOP("attn::LockDialog", "Exam"),
      QT_TRANSLATE_NOOP("attn::LockDialog",
                        "Students see the attention of your text. What would tell the answers is hidden."),
-     {"prompt", "generation", "heads"},
-     {"files", "sampling", "candidates", "branches", "cell", "model", "recipe", "training", "timeline", "runs",
+     {"prompt", "generation"},
+     {"files", "sampling", "candidates", "heads", "branches", "cell", "model", "recipe", "training", "timeline", "runs",
       "playground", "vision", "inspect", "export"}},
 };
 
@@ -63,8 +65,10 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
         use(preset);
         meaning->setText(tr(kPresets[preset].help));
     });
-    form->addRow(labelFor(presets, tr("&Preset")), presets);
-    form->addRow(meaning);
+    auto* chosen = makeRow({labelFor(presets, tr("&Preset")), {presets, 1}});
+    chosen->setSpacing(spacing::kWide);
+    column->addLayout(chosen);
+    column->addWidget(meaning);
     for (const ControlGroup& group : controlGroups()) {
         const QString title = QCoreApplication::translate("attn::ControlGroup", group.title);
         auto* choice = new QComboBox(this);
@@ -77,7 +81,14 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
         form->addRow(label, choice);
         choices_[group.id] = choice;
     }
-    column->addLayout(form);
+    // More lines than a small screen with large type has room for.
+    auto* content = new QWidget;
+    content->setLayout(form);
+    auto* scroll = new QScrollArea;
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setWidget(content);
+    column->addWidget(scroll, 1);
     auto* buttons =
         new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel | QDialogButtonBox::Reset, this);
     buttons->button(QDialogButtonBox::Reset)->setText(tr("Unlock everything"));
@@ -89,6 +100,8 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
         for (QComboBox* choice : std::as_const(choices_)) choice->setCurrentIndex(0);
     });
     column->addWidget(buttons);
+    resize(sizeHint().width(), content->sizeHint().height() + fontMetrics().height() * 12);
+    fitScreen(*this);
 }
 
 void LockDialog::use(int preset) {

@@ -37,6 +37,7 @@ HeadKindsPanel::HeadKindsPanel(Workbench& bench, QWidget* parent)
     connect(map_, &HeadMap::scoreChosen, this, &HeadKindsPanel::show);
     connect(&bench_, &Workbench::selectionChanged, this,
             [this] { map_->setSelected(bench_.selection().site, bench_.selection().head); });
+    connect(&bench_, &Workbench::headSelected, heads_, &HeadTable::showHead);
     connect(&bench_, &Workbench::shownRunChanged, this, [this](ShownRun run) {
         show();
         if (run != ShownRun::Difference || !front_->isInFront()) return;

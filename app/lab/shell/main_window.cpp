@@ -1,6 +1,7 @@
 #include "app/lab/shell/main_window.h"
 
 #include "app/figures/token_label.h"
+#include "app/lab/common/control_groups.h"
 #include "app/lab/common/fit_screen.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/panels/compare_panel.h"
@@ -175,6 +176,7 @@ void MainWindow::makeControllers(const Setup& setup, SessionController::Beginnin
     connect(&notices_->status(), &StatusStrip::warningsRequested, this,
             [this] { bench_.showPanel(bench_.snapshot()->model->warnings.empty() ? "compare" : "model"); });
     connect(&bench_, &Workbench::snapshotChanged, this, &MainWindow::finishSnapshot);
+    connect(locks_.get(), &LockController::applied, this, [this] { leaveOut(bench_.snapshot().get()); });
     connect(locks_.get(), &LockController::applied, this, &MainWindow::updateRemark);
     connect(locks_.get(), &LockController::applied, this, &MainWindow::updateTitle); // of a lesson
     connect(files_.get(), &FileController::lessonFound, lessons_.get(), &LessonController::open);
@@ -224,7 +226,7 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     if (isNewModel) {
         session_->keepBefore(*snapshot); // first: what follows changes what is in front
         session_->leaveStart();
-        layout_->setAbsent(panels_->useless(*snapshot));
+        leaveOut(snapshot.get());
         session_->bringPicture(*snapshot);
         files_->noteOpened(*snapshot);
     }
@@ -233,6 +235,13 @@ void MainWindow::showSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     if (isOpenedHere) selectTellingHead(bench_);
     updateTitle();
     trainingController_->withdrawOffer();
+}
+
+void MainWindow::leaveOut(const Snapshot* snapshot) {
+    QStringList absent = snapshot ? panels_->useless(*snapshot) : QStringList();
+    for (const auto& [id, dock] : panels_->docks())
+        if (isHiddenBy(*dock, locks_->inForce()) && !absent.contains(id)) absent << id;
+    layout_->setAbsent(absent);
 }
 
 void MainWindow::finishSnapshot() {

@@ -89,6 +89,8 @@ private:
     bool startAutosave(); ///< @return whether it offers a session that an earlier program left over
     void showSnapshot(const std::shared_ptr<const Snapshot>& snapshot);
     void finishSnapshot(); ///< after the panels
+    /// Leaves out panels that show nothing of a model, and those that locks hide. @param snapshot null: no model
+    void leaveOut(const Snapshot* snapshot);
     void updateTitle();    ///< the model, its step in a training run, and the session's file
     void updateRemark();   ///< lists unusual states in the status strip
     void updateWarnings(); ///< of the open model and of the one that it is compared with

@@ -2,6 +2,7 @@
 
 #include "app/figures/drawing.h"
 #include "app/figures/token_label.h"
+#include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/models/candidate_model.h"
 #include "app/lab/widgets/token_strip.h"
@@ -29,15 +30,15 @@ PresentStrip::PresentStrip(Workbench& bench, QWidget* parent)
     identified(place_, "presentPlace");
     place_->setFont(textFont(TextSize::Title));
     answers_->setFont(textFont(TextSize::Title));
-    auto* keys = makeHintLabel("presentKeys", tr("← → head · ↑ ↓ layer · Page keys: token · Enter: one head or all · "
-                                                 "Space: write a token · Esc: leave"));
+    keys_ = makeHintLabel("presentKeys");
+    assignControlGroup(answers_, "candidates");
     auto* leave = helped(new QPushButton(tr("Leave")), "presentLeave", tr("Show the whole window again"));
     leave->setFocusPolicy(Qt::TabFocus);
     connect(leave, &QPushButton::clicked, this, &PresentStrip::left);
     auto* content = new QWidget;
     auto* first = makeRow({place_, {answers_, 1}, leave});
     first->setSpacing(spacing::kWide);
-    makeColumn(content, spacing::kTight, {words_, first, keys});
+    makeColumn(content, spacing::kTight, {words_, first, keys_});
     content->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     addWidget(content);
     connect(words_, &TokenStrip::tokenClicked, &bench_, [this](int token) { bench_.selectRow(token); });
@@ -60,6 +61,12 @@ void PresentStrip::showRun() {
     words_->setLabels(tokenLabels(snapshot->queries(bench_.selection().site)));
     words_->setVisible(words_->count() > 0);
     answers_->setText(answers(*snapshot));
+    QStringList keys{tr("← → head"), tr("↑ ↓ layer"),
+                     bench_.reads(AxisKind::Tokens) ? tr("Page keys: token") : tr("Page keys: patch"),
+                     tr("Enter: one head or all")};
+    if (snapshot->model->writesText()) keys << tr("Space: write a token");
+    keys << tr("Esc: leave");
+    keys_->setText(keys.join(QStringLiteral(" · ")));
     showPlace();
 }
 
@@ -80,8 +87,9 @@ QString PresentStrip::answers(const Snapshot& snapshot) const {
     } else {
         candidates_->rank(snapshot, bench_.sampling());
         for (int row = 0; row < std::min(candidates_->rowCount(), kShownAnswers); ++row)
-            parts << tr("%1 %2").arg(candidates_->text(row),
-                                     candidates_->index(row, CandidateModel::ProbabilityColumn).data().toString());
+            parts << (candidates_->listsTokens() ? tr("“%1” %2") : tr("%1 %2"))
+                         .arg(candidates_->text(row),
+                              candidates_->index(row, CandidateModel::ProbabilityColumn).data().toString());
     }
     return parts.isEmpty() ? QString()
                            : tr("%1: %2").arg(answerTitle(*snapshot.model), parts.join(QStringLiteral(" · ")));

@@ -29,7 +29,7 @@ private:
 
     Workbench& bench_;
     TokenStrip* words_;
-    QLabel *place_, *answers_;
+    QLabel *place_, *answers_, *keys_;
     CandidateModel* candidates_;
 };
 

@@ -4,6 +4,7 @@
 #include "app/lab/common/focus_ring.h"
 #include "app/lab/panels/attention_panel.h"
 #include "app/lab/shell/dock_layout.h"
+#include "app/lab/shell/lock_controller.h"
 #include "app/lab/shell/panel_docks.h"
 #include "app/lab/shell/present_strip.h"
 #include "app/lab/workbench/input_kind.h"
@@ -62,6 +63,7 @@ void Presentation::start() {
     parts_.window.menuBar()->hide();
     focusableIn(*attention.figure())->setFocus();
     qApp->installEventFilter(this);
+    parts_.locks.apply(); // to the strip too
     emit changed();
 }
 

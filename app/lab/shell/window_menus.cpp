@@ -188,9 +188,9 @@ void WindowMenus::makeFileMenu() {
               "files", [this] { to_.files.chooseLink(); });
     addAction(menu, "saveSession", tr("&Save session"),
               tr("Save the model's path, prompt, branches, view and locks. Model files never change."), "Ctrl+S",
-              "files", [this] { to_.files.saveSession(); });
+              nullptr, [this] { to_.files.saveSession(); });
     addAction(menu, "saveSessionAs", tr("Save session &as…"), tr("Save the session under another name"), "Ctrl+Shift+S",
-              "files", [this] { to_.files.chooseSessionPath(); });
+              nullptr, [this] { to_.files.chooseSessionPath(); });
     addAction(menu, "lock", tr("&Lock for class…"),
               tr("For teachers: choose controls to lock or hide before you give the session to a class"), "Ctrl+L",
               nullptr, [this] { parts_.locks.showDialog(); });

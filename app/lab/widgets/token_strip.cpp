@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -56,7 +57,13 @@ void TokenStrip::setTheme(const FigureTheme& theme) {
 
 void TokenStrip::setMarks(int query, int key) {
     if (query == query_ && key == key_) return;
-    query_ = query;
+    if (std::exchange(query_, query) != query && query >= 0 && query < count()) { // stays in sight
+        const QRect& chip = chips_[static_cast<size_t>(query)].rect;
+        QScrollBar* bar = verticalScrollBar();
+        if (chip.top() < bar->value()) bar->setValue(chip.top() - kStripMargin);
+        if (chip.bottom() > bar->value() + viewport()->height())
+            bar->setValue(chip.bottom() + kStripMargin - viewport()->height());
+    }
     key_ = key;
     viewport()->update();
 }
