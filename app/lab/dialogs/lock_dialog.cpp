@@ -84,7 +84,8 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
     // More lines than a small screen with large type has room for.
     auto* content = new QWidget;
     content->setLayout(form);
-    auto* scroll = new QScrollArea;
+    auto* scroll = spoken(new QScrollArea, "lockGroups", tr("Groups of controls"));
+    scroll->setFocusPolicy(Qt::NoFocus);
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setWidget(content);
