@@ -157,14 +157,14 @@ TEST_CASE("lab: the chart of the metric shows only runs that measure the same", 
         return folder;
     };
     const QString sort = add("sort", 0.5);
-    add("stories", 3.5);
+    add("text", 3.5); // its metric is a loss
     runs.setActive(sort);
     lab.showPanel("curves");
     const auto& chart = static_cast<const FigureView<PlotFigure>&>(lab.find<QWidget>("secondChart"));
     REQUIRE(lab.waitFor([&] { return chart.figure().lines.size() == 1; }));
     CHECK(chart.figure().title == "Exact match");
     CHECK(chart.figure().maximum == 1);
-    CHECK_THAT(lab.find<QLabel>("curvesMoment").text().toStdString(), CONTAINS("leaves out") && CONTAINS("stories ("));
+    CHECK_THAT(lab.find<QLabel>("curvesMoment").text().toStdString(), CONTAINS("leaves out") && CONTAINS("text ("));
     runs.setShown(runs.rowOf(sort), false);
     REQUIRE(lab.waitFor([&] { return chart.figure().maximum > 3; }));
     CHECK(lab.find<QLabel>("curvesMoment").isHidden());
