@@ -99,7 +99,7 @@ private:
     QStringList leftOut_;                 ///< those of them that would be on screen
     QDockWidget* alone_ = nullptr;        ///< the only one on screen; null: there may be others
     Arrangement beforeAlone_;
-    QSize sizeBeforeAlone_; ///< of the window
+    QSize sizeBeforeAlone_;                   ///< of the window
     std::map<QString, ColumnSize> columns_;   ///< sizes that the user has chosen
     QStringList lesson_;                      ///< panels of the lesson
     bool isLesson_ = false;                   ///< the lesson is on screen
