@@ -48,6 +48,11 @@ TEST_CASE("manual: its pages have their text and pictures, links lead on, and a 
     emit text.anchorClicked(QUrl("../engine/core/error.h")); // is no page
     CHECK(text.source() == here);
 
+    text.backward(); // the list follows, and leads on from there
+    CHECK(pages.currentItem()->text() == "A tour");
+    pages.setCurrentRow(1);
+    CHECK(text.source() == here);
+
     search.setText("FAVOR+");
     int shown = 0;
     for (int page = 0; page < pages.count(); ++page) shown += pages.item(page)->isHidden() ? 0 : 1;
@@ -60,7 +65,10 @@ TEST_CASE("manual: its pages have their text and pictures, links lead on, and a 
     QTest::keyClick(&search, Qt::Key_Return);
     CHECK((text.textCursor().position() != first || text.source() != before));
     CHECK(manual.isVisible());
+    search.setText("zzqq");
+    CHECK(lab.find<QLabel>("manualNone").isVisible());
     search.clear();
+    CHECK_FALSE(lab.find<QLabel>("manualNone").isVisible());
     for (int page = 0; page < pages.count(); ++page) CHECK_FALSE(pages.item(page)->isHidden());
     manual.close();
     lab.action("manual").trigger(); // the same, on its page

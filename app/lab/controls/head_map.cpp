@@ -38,8 +38,12 @@ const MatrixFigure& HeadMap::figure() const { return view_->figure(); }
 
 void HeadMap::listScores() {
     score_->clear();
+    const auto applies = [&](size_t kind) { // a causal model has no next token to look at, for example
+        return std::ranges::any_of(results_.kinds->heads,
+                                   [&](const HeadScores& head) { return !std::isnan(head.scores[kind]); });
+    };
     for (size_t kind = 0; kind < kinds_.size(); ++kind)
-        score_->addItem(tr("Kind: %1").arg(fromEngine(kinds_[kind].title)), static_cast<int>(kind));
+        if (applies(kind)) score_->addItem(tr("Kind: %1").arg(fromEngine(kinds_[kind].title)), static_cast<int>(kind));
     for (const HeadMeasure& measure : headMeasures())
         score_->addItem(tr("Your input: %1").arg(fromEngine(measure.title)),
                         -1 - static_cast<int>(&measure - headMeasures().data()));
@@ -59,8 +63,9 @@ void HeadMap::setResults(const Results& results, std::shared_ptr<const ModelInfo
     if (results == results_ && model == model_) return;
     results_ = results;
     model_ = std::move(model);
-    if (const auto& kinds = results_.kinds; kinds && kinds->kinds.data() != kinds_.data()) {
+    if (const auto& kinds = results_.kinds; kinds && kinds != listed_) {
         kinds_ = kinds->kinds;
+        listed_ = kinds;
         listScores();
     }
     draw();

@@ -54,7 +54,8 @@ private:
 
     Results results_;
     std::shared_ptr<const ModelInfo> model_;
-    std::span<const HeadKind> kinds_; ///< that the list of scores names
+    std::shared_ptr<const HeadDetection> listed_; ///< whose scores are listed
+    std::span<const HeadKind> kinds_;             ///< of it
     QComboBox* score_;
     QString chosen_; ///< the score that the user has chosen; empty: the first
     MatrixView* view_;

@@ -53,7 +53,7 @@ LockDialog::LockDialog(const ControlLocks& locks, QWidget* parent) : QDialog(par
                              "Open this dialog again to unlock the controls."));
     column->addWidget(lead);
     auto* form = new QFormLayout;
-    auto* presets = named(new QComboBox, "lockPreset", tr("Preset"), tr("Choose all of the settings below at once"));
+    auto* presets = named(new QComboBox, "lockPreset", tr("Preset"), tr("Set all of the groups below at once"));
     presets->setPlaceholderText(tr("Choose a preset"));
     for (const Preset& preset : kPresets) {
         presets->addItem(tr(preset.title));

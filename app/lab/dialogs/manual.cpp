@@ -13,6 +13,7 @@
 #include <QListWidget>
 #include <QPushButton>
 #include <QScrollBar>
+#include <QSignalBlocker>
 #include <QSplitter>
 #include <QTextBlock>
 #include <QTextBrowser>
@@ -66,7 +67,9 @@ protected:
 };
 
 Manual::Manual(QWidget* parent)
-    : QDialog(parent), search_(new QLineEdit), pages_(new QListWidget), text_(new ManualPage) {
+    : QDialog(parent), search_(new QLineEdit), pages_(new QListWidget),
+      none_(makeHintLabel("manualNone", tr("No page has these words. Try another one, or a shorter one."))),
+      text_(new ManualPage) {
     setWindowTitle(tr("Manual"));
     setObjectName("manual");
     spoken(search_, "manualSearch", tr("Search the manual"));
@@ -85,11 +88,16 @@ Manual::Manual(QWidget* parent)
         item->setData(TextRole, text);
     }
     connect(pages_, &QListWidget::currentRowChanged, this, &Manual::open);
+    connect(text_, &QTextBrowser::sourceChanged, this, [this](const QUrl& source) { // also back, by Alt+Left
+        const QSignalBlocker quiet(pages_);
+        for (int page = 0; page < pages_->count(); ++page)
+            if (pages_->item(page)->data(AddressRole).toUrl() == source) pages_->setCurrentRow(page);
+    });
     connect(text_, &QTextBrowser::anchorClicked, this, &Manual::follow);
     connect(search_, &QLineEdit::textChanged, this, &Manual::search);
     connect(search_, &QLineEdit::returnPressed, this, &Manual::findNext);
     auto* side = new QWidget;
-    makeColumn(side, 0, {search_, {pages_, 1}});
+    makeColumn(side, 0, {search_, none_, {pages_, 1}});
     auto* split = new QSplitter;
     split->addWidget(side);
     split->addWidget(text_);
@@ -102,6 +110,7 @@ Manual::Manual(QWidget* parent)
     makeColumn(this, spacing::kWide, {{split, 1}, buttons});
     resize(fontMetrics().averageCharWidth() * 150, fontMetrics().height() * 45);
     fitScreen(*this);
+    none_->hide();
     pages_->setCurrentRow(0);
 }
 
@@ -134,6 +143,7 @@ void Manual::search(const QString& text) {
         item->setHidden(!isFound);
         if (isFound && first < 0) first = page;
     }
+    none_->setVisible(first < 0);
     if (first < 0) return;
     const QListWidgetItem* current = pages_->currentItem();
     if (!current || current->isHidden()) return pages_->setCurrentRow(first);

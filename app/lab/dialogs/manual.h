@@ -3,6 +3,7 @@
 #include <QDialog>
 #include <QStringList>
 
+class QLabel;
 class QLineEdit;
 class QListWidget;
 class QUrl;
@@ -27,6 +28,7 @@ private:
 
     QLineEdit* search_;
     QListWidget* pages_;
+    QLabel* none_; ///< that no page has the text
     ManualPage* text_;
 };
 

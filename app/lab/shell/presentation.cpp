@@ -10,7 +10,6 @@
 #include "app/lab/workbench/input_kind.h"
 
 #include <QAbstractButton>
-#include <QAction>
 #include <QApplication>
 #include <QKeyEvent>
 #include <QMainWindow>
@@ -108,7 +107,7 @@ void Presentation::press(int key) {
     case Qt::Key_PageDown:
         return moveToken(1);
     case Qt::Key_Space:
-        return parts_.window.findChild<QAction*>("step")->trigger();
+        return emit tokenAsked();
     case Qt::Key_Escape:
         return parts_.layout.endAlone();
     default:

@@ -25,6 +25,7 @@ public:
 
 signals:
     void changed();
+    void tokenAsked(); ///< the model is to write one
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;

@@ -382,6 +382,7 @@ void WindowMenus::makeViewMenu() {
               "F9", nullptr, [this] { to_.presentation.toggle(); })
         ->setCheckable(true);
     connect(&to_.presentation, &Presentation::changed, this, &WindowMenus::update);
+    connect(&to_.presentation, &Presentation::tokenAsked, actions_.at("step"), &QAction::trigger);
     connect(menu, &QMenu::aboutToShow, this, &WindowMenus::update); // the window manager changes it too
 }
 
