@@ -87,7 +87,7 @@ Manual::Manual(QWidget* parent)
         item->setData(AddressRole, address);
         item->setData(TextRole, text);
     }
-    connect(pages_, &QListWidget::currentRowChanged, this, &Manual::open);
+    connect(pages_, &QListWidget::currentRowChanged, this, &Manual::turnTo);
     connect(text_, &QTextBrowser::sourceChanged, this, [this](const QUrl& source) { // also back, by Alt+Left
         const QSignalBlocker quiet(pages_);
         for (int page = 0; page < pages_->count(); ++page)
@@ -114,7 +114,7 @@ Manual::Manual(QWidget* parent)
     pages_->setCurrentRow(0);
 }
 
-void Manual::open(int page) {
+void Manual::turnTo(int page) {
     if (page < 0) return;
     text_->setSource(QUrl(pages_->item(page)->data(AddressRole).toString()));
     if (!search_->text().isEmpty()) text_->find(search_->text());

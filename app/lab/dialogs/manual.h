@@ -21,7 +21,7 @@ public:
     explicit Manual(QWidget* parent);
 
 private:
-    void open(int page);
+    void turnTo(int page);
     void follow(const QUrl& link); ///< of a page; links to files that are not in the manual do nothing
     void search(const QString& text);
     void findNext(); ///< on this page, then on the next one that has the text
