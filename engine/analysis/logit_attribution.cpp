@@ -42,7 +42,8 @@ public:
             slope = binary(slope, reshape(whole_.graph().parameter(scale, {C}), {1, C}), Binary::Multiply);
         const Tensor byHead = reshape(batchedMatmul(slope, whole_.weight(site, "W_O", {C, H * D})), {T, H, D});
         for (int head = 0; head < static_cast<int>(H); ++head)
-            list.push_back({.kind = Kind::Head, .layer = at.layer, .head = head, .name = headName(label, head)});
+            list.push_back(
+                {.kind = Kind::Head, .layer = at.layer, .head = head, .site = site, .name = headName(label, head)});
         values.push_back(reshape(reduce(multiply(z, byHead), Reduction::Sum, {0, 2}), {H}));
         if (!attention.outputBias) return;
         list.push_back({.kind = Kind::AttentionBias, .layer = at.layer, .name = label + " attention bias"});
@@ -59,6 +60,12 @@ private:
     const WholeRun& whole_;
     Tensor slope_;
 };
+
+template <class T> std::shared_ptr<const Analysis> withTargetOf(const T& analysis, const AnalysisResult& result) {
+    auto same = std::make_shared<T>(analysis);
+    same->target = static_cast<const LogitAttribution&>(result).target;
+    return same;
+}
 
 } // namespace
 
@@ -122,9 +129,11 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& mode
 }
 
 std::shared_ptr<const Analysis> LogitAttributionAnalysis::settled(const AnalysisResult& result) const {
-    auto same = std::make_shared<LogitAttributionAnalysis>(*this);
-    same->target = static_cast<const LogitAttribution&>(result).target;
-    return same;
+    return withTargetOf(*this, result);
+}
+
+std::shared_ptr<const Analysis> LogitFlowAnalysis::settled(const AnalysisResult& result) const {
+    return withTargetOf(*this, result);
 }
 
 } // namespace attn

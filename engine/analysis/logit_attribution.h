@@ -29,6 +29,7 @@ struct LogitAttribution : AnalysisResult {
     struct Component {
         Kind kind = Kind::Embedding;
         int layer = -1, head = -1;
+        int site = -1;      ///< of a head
         std::string name{}; ///< "L2 H1", "Cross L0 H3", "L2 MLP", "embedding" ...
         float value = 0;
     };
@@ -49,6 +50,13 @@ struct LogitAttributionAnalysis : Analysis {
     std::string key() const override { return "logit_attribution"; }
     /// @throws Error if the final norm is not a layer norm or RMS norm of one residual stream
     std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
+    std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
+};
+
+/// The same question, asked for every answer that is on screen: its result does not replace one that a person asked
+/// for.
+struct LogitFlowAnalysis : LogitAttributionAnalysis {
+    std::string key() const override { return "logit_flow"; }
     std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 

@@ -6,6 +6,7 @@
 #include "engine/analysis/logit_lens.h"
 #include "engine/analysis/sweeps.h"
 #include "engine/analysis/weighted_attention.h"
+#include "engine/models/head_name.h"
 #include "tests/analysis/golden_case.h"
 
 // Analyses of models with an encoder and a decoder against PyTorch: tests/golden/two_stream_analysis.py.
@@ -95,6 +96,10 @@ TEST_CASE("two streams: contributions of the decoder's parts agree with PyTorch 
     CHECK(std::vector(names.begin(), names.begin() + 5) ==
           std::vector<std::string>{"embedding", "Decoder L0 H0", "Decoder L0 H1", "Decoder L0 H2", "Cross L0 H0"});
     CHECK(names[7] == "Decoder L0 MLP");
+    const ModelStructure& structure = golden.model.info().structure;
+    for (const auto& component : found->components)
+        if (component.kind == LogitAttribution::Kind::Head)
+            CHECK(headName(structure.labelOf(component.site), component.head) == component.name);
 
     TwoStreams normed("marian_two_tables"); // its norms stand between the sublayers
     CHECK_THROWS_WITH(normed.run<LogitAttribution>(analysis),

@@ -1,5 +1,7 @@
+#include "engine/analysis/head_kinds.h"
 #include "app/lab/panels/compare_panel.h"
 #include "app/lab/widgets/matrix_view.h"
+#include "engine/analysis/head_measures.h"
 #include "tests/lab/lab_window.h"
 
 using namespace attn;
@@ -52,7 +54,7 @@ TEST_CASE("lab: head kinds are found, explained, sorted and likened", "[lab]") {
     REQUIRE(lab.waitFor([&] { return heads.topLevelItemCount() == 4; })); // by itself
     lab.forget();
     lab.clickAndSettle("kindDetect");
-    CHECK(lab.postedOf<RunAnalysisCommand>().size() == 1);
+    CHECK(lab.askedOf<HeadDetectionAnalysis>() == 1);
     CHECK(heads.topLevelItemCount() == 4);
     const auto textAt = [&](int row, int column) { return heads.topLevelItem(row)->text(column); };
     const auto select = [&](int row) { heads.setCurrentItem(heads.topLevelItem(row)); };
@@ -127,13 +129,13 @@ TEST_CASE("lab: a map of all heads shows the score of a kind, or a measure of th
     lab.forget();
     choose("Your input: share on the previous token");
     REQUIRE(lab.waitFor([&] { return map.figure().rows() == 2; }));
-    CHECK(lab.postedOf<RunAnalysisCommand>().size() == 1);
+    CHECK(lab.askedOf<HeadMeasuresAnalysis>() == 1);
     CHECK(map.figure().valueAt({0, 0}) > 0.9f);
     CHECK(measured.text().contains("Measured on the text that is open."));
     CHECK(lab.window().panels().panel("kinds").numbers().csv().contains("0."));
     choose("Kind: induction");
     choose("Your input: entropy, in bits"); // is known already
-    CHECK(lab.postedOf<RunAnalysisCommand>().size() == 1);
+    CHECK(lab.askedOf<HeadMeasuresAnalysis>() == 1);
     const float before = map.figure().valueAt({1, 1});
 
     lab.find<QPlainTextEdit>("prompt").setPlainText("abcdefghijkl");

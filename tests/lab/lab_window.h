@@ -2,6 +2,7 @@
 
 #include "app/lab/shell/main_window.h"
 #include "app/lab/widgets/banner.h"
+#include "engine/analysis/analysis.h"
 #include "tests/support/catch.h"
 
 #include <QtTest>
@@ -65,6 +66,12 @@ public:
         for (const Command& command : posted_)
             if (const T* match = std::get_if<T>(&command)) found.push_back(*match);
         return found;
+    }
+    /// How many analyses of a kind were asked for.
+    template <class T> size_t askedOf() const {
+        size_t count = 0;
+        for (const auto& command : postedOf<RunAnalysisCommand>()) count += command.analysis->key() == T{}.key();
+        return count;
     }
 
 private:

@@ -44,6 +44,8 @@ public:
     virtual HeadAggregate aggregate() const = 0;
     virtual void setAggregate(HeadAggregate aggregate) = 0;
     virtual void choose(const HeadChoice& choice) = 0;
+    /// Shows a head large beside its thumbnail, as if the pointer were on it; none: no longer.
+    virtual void point(const std::optional<HeadChoice>& choice) { Q_UNUSED(choice) }
     virtual ColourMapId colours() const = 0;
     virtual void setColours(ColourMapId colours) = 0;
 

@@ -2,6 +2,7 @@
 
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/focus_ring.h"
+#include "app/lab/controls/flow_strip.h"
 #include "app/lab/panels/picture_attention.h"
 #include "app/lab/widgets/escape_key.h"
 #include "app/lab/widgets/flow_layout.h"
@@ -28,13 +29,15 @@ namespace attn {
 
 AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), text_(new TextAttention(bench)), pages_{text_, new PictureAttention(bench)},
-      allButton_(new QToolButton), headButton_(new QToolButton), cellButton_(new QToolButton), layer_(new SiteBox),
-      head_(new WholeBox), aggregate_(new QComboBox), colours_(new QComboBox) {
+      allButton_(new QToolButton), headButton_(new QToolButton), cellButton_(new QToolButton),
+      flowButton_(new QToolButton), layer_(new SiteBox), head_(new WholeBox), aggregate_(new QComboBox),
+      colours_(new QComboBox), flow_(new FlowStrip(bench)) {
+    makeFlow();
     bar_ = new QWidget;
     auto* bar = new FlowLayout(bar_);
     bar->addWidget(makeBreadcrumbs());
     bar->addWidget(makeTools());
-    auto* column = makeColumn(this, spacing::kTight, {bar_});
+    auto* column = makeColumn(this, spacing::kTight, {bar_, flow_});
     column->setSpacing(spacing::kTight);
     for (AttentionPage* page : pages_) {
         column->addWidget(page, 1);
@@ -67,6 +70,7 @@ QWidget* AttentionPanel::makeBreadcrumbs() {
         if (button != allButton_) row->addWidget(plainLabel(QStringLiteral("›")));
         row->addWidget(button);
     }
+    row->addWidget(flowButton_);
     return bar;
 }
 
@@ -87,6 +91,29 @@ void AttentionPanel::makeLevelAction(AttentionLevel level, QToolButton* button, 
         focusableIn(*page().view())->setFocus();
     });
     connect(button, &QToolButton::clicked, this, [this, level] { chooseLevel(level); });
+}
+
+void AttentionPanel::makeFlow() {
+    const QString help = tr("Show the strongest heads on the way to the prediction");
+    named(flowButton_, "attentionFlowShown", help, help);
+    flowButton_->setText(tr("Flow"));
+    flowButton_->setCheckable(true);
+    flowButton_->setChecked(true);
+    flowButton_->setProperty("segment", true);
+    flowButton_->setAutoRaise(true);
+    flowButton_->setFocusPolicy(Qt::StrongFocus);
+    connect(flowButton_, &QToolButton::toggled, flow_, &QWidget::setVisible);
+    connect(flow_, &FlowStrip::headOpened, this, [this](const HeadChoice& head) {
+        choose(head);
+        chooseLevel(AttentionLevel::OneHead);
+    });
+    connect(flow_, &FlowStrip::headPointedAt, this,
+            [this](const std::optional<HeadChoice>& head) { page().point(head); });
+}
+
+void AttentionPanel::showTools(bool areShown) {
+    bar_->setVisible(areShown);
+    flow_->setVisible(areShown && flowButton_->isChecked());
 }
 
 QWidget* AttentionPanel::makeTools() {
@@ -188,6 +215,7 @@ void AttentionPanel::chooseLevel(AttentionLevel level) {
 void AttentionPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
     snapshot_ = snapshot;
     page().setSnapshot(snapshot); // the others keep the last snapshot that they can show
+    flow_->setSnapshot(snapshot);
 }
 
 void AttentionPanel::showSettings() {
@@ -261,11 +289,13 @@ QString AttentionPanel::exportName() const {
 QJsonObject AttentionPanel::saveView() const {
     QJsonObject view;
     for (const AttentionPage* page : pages_) inputKind(page->axis()).keepView(view, page->saveView());
+    view["flow"] = flowButton_->isChecked();
     return view;
 }
 
 void AttentionPanel::restoreView(const QJsonObject& view) {
     for (AttentionPage* page : pages_) page->restoreView(inputKind(page->axis()).viewIn(view));
+    flowButton_->setChecked(view["flow"].toBool(true));
 }
 
 } // namespace attn

@@ -6,11 +6,11 @@
 class QComboBox;
 class QLabel;
 class QSpinBox;
-class QStackedWidget;
 class QToolButton;
 
 namespace attn {
 
+class FlowStrip;
 class SiteBox;
 
 /// Attention at three levels, one click apart: all heads, one head, and one cell as arithmetic. A page for each kind of
@@ -37,8 +37,8 @@ public:
     void setLevel(AttentionLevel level) { page().setLevel(level); }
     /// Selects the head that lies so many layers and heads further, or the last there is in that direction.
     void move(int layers, int heads);
-    void switchLevel(); ///< from one head to all, or from anything else to one head
-    void showTools(bool areShown) { bar_->setVisible(areShown); }
+    void switchLevel();            ///< from one head to all, or from anything else to one head
+    void showTools(bool areShown); ///< and the flow to the prediction
 
 signals:
     void lookChanged(); ///< the level, or how it is drawn
@@ -51,7 +51,8 @@ private:
     AttentionPage& page() const; ///< of the open model's input
     QWidget* makeBreadcrumbs();
     QWidget* makeTools();
-    QToolButton* makeDisplayButton();       ///< opens what is changed less often
+    QToolButton* makeDisplayButton(); ///< opens what is changed less often
+    void makeFlow();
     void chooseLevel(AttentionLevel level); ///< as the user wants it
     void listenToEscape(bool isOn);
     void makeLevelAction(AttentionLevel level, QToolButton* button, const char* id, const QKeySequence& keys,
@@ -63,12 +64,12 @@ private:
     std::shared_ptr<const Snapshot> snapshot_;
     TextAttention* text_;
     QList<AttentionPage*> pages_;
-    QToolButton *allButton_, *headButton_, *cellButton_;
+    QToolButton *allButton_, *headButton_, *cellButton_, *flowButton_;
     QWidget *bar_ = nullptr, *tools_ = nullptr; ///< the levels and the tools; the tools, which a teacher can lock
     SiteBox* layer_;
     QSpinBox* head_;
     QComboBox *aggregate_, *colours_;
-    QStackedWidget* stack_;
+    FlowStrip* flow_;
 };
 
 } // namespace attn

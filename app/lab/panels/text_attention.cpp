@@ -70,6 +70,10 @@ void TextAttention::choose(const HeadChoice& choice) {
     apply(next);
 }
 
+void TextAttention::point(const std::optional<HeadChoice>& choice) {
+    if (!choice || look_.level == AttentionLevel::AllHeads) grid_->preview(choice);
+}
+
 void TextAttention::setAggregate(HeadAggregate aggregate) {
     set(&AttentionLook::aggregate, aggregate, tr("combining heads"));
 }

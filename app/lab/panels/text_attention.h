@@ -47,6 +47,7 @@ public:
     HeadAggregate aggregate() const override { return look_.aggregate; }
     void setAggregate(HeadAggregate aggregate) override;
     void choose(const HeadChoice& choice) override;
+    void point(const std::optional<HeadChoice>& choice) override;
     ColourMapId colours() const override { return look_.colours; }
     void setColours(ColourMapId colours) override;
     QWidget* view() override;

@@ -37,6 +37,7 @@ public:
         QString condition;
     };
     void setWords(std::function<HeadWords(const HeadChoice&)> words) { words_ = std::move(words); }
+    void preview(const std::optional<HeadChoice>& choice); ///< shows a head large; none: hides it
     void setEmptyText(const QString& text) { change(emptyText_, text); }
 
     /// @return the width of a thumbnail in device pixels, the resolution that a long text needs
@@ -64,7 +65,6 @@ protected:
 private:
     /// Marks the thumbnail at a point and shows its head large; none: the pointer has left.
     void point(std::optional<QPointF> pointer);
-    void preview(const std::optional<HeadChoice>& choice); ///< none: hides it
     void choose(const HeadChoice& choice);
     void move(int layers, int columns);
     QString describe(const HeadChoice& choice) const;
