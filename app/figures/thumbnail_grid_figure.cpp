@@ -3,6 +3,7 @@
 #include "app/figures/difference.h"
 #include "app/figures/drawing.h"
 #include "app/figures/head_label.h"
+#include "app/figures/heatmap_figure.h"
 #include "app/figures/spacing.h"
 
 #include <QFontMetricsF>
@@ -176,6 +177,18 @@ std::optional<HeadChoice> ThumbnailGridFigure::choiceAt(const QPointF& point, co
         return hasTile(layer, column) ? std::optional(choiceOf(layer, column)) : std::nullopt;
     }
     return {};
+}
+
+HeatmapFigure ThumbnailGridFigure::heatmap(const HeadChoice& choice) const {
+    HeatmapFigure head;
+    head.tile = tile(choice);
+    head.before = tileBefore(choice);
+    head.title = headTitle(choice, siteLabel(choice.site)) + resolutionText(head.tile.get());
+    head.scale = scale;
+    head.colours = colours;
+    const auto site = static_cast<size_t>(choice.site);
+    if (site < words.size()) head.setLabels(words[site].queries, words[site].keys);
+    return head;
 }
 
 bool ThumbnailGridFigure::hasTile(int layer, int column) const {

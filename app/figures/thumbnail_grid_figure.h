@@ -22,6 +22,8 @@ struct HeadChoice {
     bool operator==(const HeadChoice&) const = default;
 };
 
+struct HeatmapFigure;
+
 /// "L1 H0", or "L1, mean of heads".
 /// @param site the name of the site in figures, ModelStructure::labelOf(); empty: "L1"
 QString headTitle(const HeadChoice& choice, const QString& site = {});
@@ -34,8 +36,12 @@ struct ThumbnailGridFigure : Figure {
     std::shared_ptr<const ReadoutRows> readoutRows;   ///< may be null
     std::shared_ptr<const ReadoutRows> readoutBefore; ///< set: the figure shows `readoutRows` minus this
     std::vector<QString> siteLabels{};                ///< names of the rows of thumbnails: "L2"
-    std::vector<float> kept; ///< [layers * heads] the fraction of its output that a head keeps; empty: all of it
-    int keyValueHeads = 0;   ///< 0 or the number of heads: no groups are drawn
+    struct Words {
+        std::vector<QString> queries, keys;
+    };
+    std::vector<Words> words{}; ///< the tokens of each site, for heatmap(); empty: tokens have numbers
+    std::vector<float> kept;    ///< [layers * heads] the fraction of its output that a head keeps; empty: all of it
+    int keyValueHeads = 0;      ///< 0 or the number of heads: no groups are drawn
     Scale scale;
     ColourMapId colours = ColourMapId::Viridis;
     HeadChoice selected;
@@ -55,7 +61,10 @@ struct ThumbnailGridFigure : Figure {
     std::shared_ptr<const PatternTile> tileBefore(const HeadChoice& choice) const {
         return before_ ? tilesBefore_[indexOf(choice)] : nullptr;
     }
-    float range() const; ///< the difference that has the full colour; 0 if no difference is shown
+    /// One of the heads large, with its tokens.
+    HeatmapFigure heatmap(const HeadChoice& choice) const;
+    bool hasTile(int layer, int column) const; ///< false if the layer has fewer heads than another
+    float range() const;                       ///< the difference that has the full colour; 0 if no difference is shown
     bool isEmpty() const { return !grid_ || grid_->sites <= 0 || grid_->heads <= 0 || grid_->tiles.empty(); }
 
     struct Layout {
@@ -92,7 +101,6 @@ private:
         return static_cast<size_t>(choice.site * columns() + columnOf(choice));
     }
     int groupSize() const;
-    bool hasTile(int layer, int column) const; ///< false if the layer has fewer heads than another
     const ReadoutRows* comparableRows() const; ///< readoutBefore if it has the same keys, otherwise null
     std::vector<float> readoutValues() const;  ///< the weights or their differences
     /// [rows, columns] of a tile: its weights or their differences, NaN for cells without colour.

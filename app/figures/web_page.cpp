@@ -3,8 +3,10 @@
 #include "app/figures/export_figure.h"
 #include "app/figures/figure_theme.h"
 #include "app/figures/heatmap_figure.h"
+#include "app/figures/thumbnail_grid_figure.h"
 
 #include <QCoreApplication>
+#include <QHash>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -26,6 +28,10 @@ body { margin: 0 auto; max-width: 70rem; padding: 1.5rem; background: var(--pape
 h1 { font-size: 1.3rem; margin: 0 0 .5rem; }
 #reading { min-height: 1.5em; font-variant-numeric: tabular-nums; }
 canvas { display: block; max-width: 100%; cursor: crosshair; }
+#heads { display: grid; gap: 4px; width: max-content; max-width: 100%; overflow: auto; }
+#heads button { padding: 2px; border: 2px solid transparent; background: none; color: inherit; font-size: .7rem; }
+#heads button[aria-pressed=true] { border-color: var(--ink); }
+#heads canvas { width: 56px; height: 56px; cursor: pointer; image-rendering: pixelated; background: var(--plot); }
 svg { max-width: 100%; height: auto; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; color: var(--faint); font-size: .85rem; }
 dd { margin: 0; overflow-wrap: anywhere; }
@@ -33,14 +39,43 @@ dd { margin: 0; overflow-wrap: anywhere; }
 @media (prefers-color-scheme: light) { .dark { display: none; } }
 )";
 
-/// Draws the heatmap from the element "data". The pointer or the arrow keys choose a cell, whose numbers it shows.
+/// Draws the heatmap from the element "data", or small ones of all heads of which a click draws one large. The pointer
+/// or the arrow keys choose a cell, whose numbers it shows.
 constexpr auto kHeatmapScript = R"js(
-const data = JSON.parse(document.getElementById("data").textContent);
+const page = JSON.parse(document.getElementById("data").textContent);
 const canvas = document.getElementById("heatmap"), reading = document.getElementById("reading");
-const pen = canvas.getContext("2d"), rows = data.rows.length, columns = data.columns.length;
-const cell = Math.max(2, Math.min(40, Math.floor(900 / Math.max(rows, columns))));
-const text = Math.max(9, Math.min(13, cell));
-let chosen = null, left = 0, top_ = 0;
+const pen = canvas.getContext("2d");
+let data, rows, columns, cell, text, chosen = null, left = 0, top_ = 0;
+function show(head) {
+    data = head;
+    rows = data.rows.length;
+    columns = data.columns.length;
+    cell = Math.max(2, Math.min(40, Math.floor(900 / Math.max(rows, columns))));
+    text = Math.max(9, Math.min(13, cell));
+    choose(-1, -1);
+}
+function thumbnail(head, number) {
+    const button = document.createElement("button"), small = document.createElement("canvas");
+    small.width = head.columns.length;
+    small.height = head.rows.length;
+    const ink = small.getContext("2d");
+    head.colours.forEach((colour, at) => {
+        if (colour === null) return;
+        ink.fillStyle = paint(colour);
+        ink.fillRect(at % small.width, Math.floor(at / small.width), 1, 1);
+    });
+    button.append(small, head.name);
+    button.style.gridRow = head.row + 1;
+    button.style.gridColumn = head.column + 1;
+    button.setAttribute("aria-pressed", number === 0);
+    button.addEventListener("click", () => {
+        for (const each of button.parentNode.children) each.setAttribute("aria-pressed", each === button);
+        document.getElementById("head").textContent = head.title;
+        show(head);
+    });
+    return button;
+}
+const paint = colour => page.palette ? page.palette[colour] : colour;
 const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 function draw() {
     pen.font = text + "px system-ui, sans-serif";
@@ -60,8 +95,8 @@ function draw() {
     for (let row = 0; row < rows; ++row)
         for (let column = 0; column < columns; ++column) {
             const colour = data.colours[row * columns + column];
-            if (!colour) continue;
-            pen.fillStyle = colour;
+            if (colour === null) continue;
+            pen.fillStyle = paint(colour);
             pen.fillRect(left + column * cell, top_ + row * cell, cell, cell);
         }
     pen.font = text + "px system-ui, sans-serif";
@@ -127,7 +162,8 @@ canvas.addEventListener("keydown", event => {
     choose(within(from[0] + move[0], rows), within(from[1] + move[1], columns));
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-choose(-1, -1);
+if (page.heads) document.getElementById("heads").append(...page.heads.map(thumbnail));
+show(page.heads ? page.heads[0] : page);
 )js";
 
 /// JSON for a script element. It contains no "<" that could end the element.
@@ -176,6 +212,40 @@ QJsonObject dataOf(const HeatmapFigure& figure) {
             {"help", WebPageText::tr("Point at a cell, or use the arrow keys, to read its weight.")}};
 }
 
+/// The data of every head. Many heads share a list of colours, and their weights have six digits, or the page of a
+/// large model would be too large for a browser.
+QJsonObject dataOf(const ThumbnailGridFigure& grid) {
+    QHash<QString, int> numbers;
+    QJsonArray palette, heads;
+    for (int site = 0; site < grid.grid()->sites; ++site)
+        for (int head = 0; head < grid.grid()->heads; ++head) {
+            if (!grid.hasTile(site, head)) continue;
+            const HeatmapFigure figure = grid.heatmap({.site = site, .head = head});
+            QJsonObject data = dataOf(figure);
+            QJsonArray colours, values;
+            for (const QJsonValue& colour : data["colours"].toArray()) {
+                if (colour.isNull()) {
+                    colours.append(colour);
+                    continue;
+                }
+                const auto known = numbers.constFind(colour.toString());
+                if (known == numbers.cend()) palette.append(colour);
+                colours.append(known != numbers.cend()
+                                   ? *known
+                                   : *numbers.insert(colour.toString(), static_cast<int>(numbers.size())));
+            }
+            for (const QJsonValue& value : data["values"].toArray())
+                values.append(value.isNull() ? value : QString::number(value.toDouble(), 'g', 6).toDouble());
+            data["colours"] = colours;
+            data["values"] = values;
+            data["name"] = headTitle({.site = site, .head = head}, grid.siteLabel(site));
+            data["row"] = site;
+            data["column"] = head;
+            heads.append(data);
+        }
+    return {{"heads", heads}, {"palette", palette}};
+}
+
 /// The arrays of any other figure, by name.
 QJsonObject dataOf(const Figure& figure) {
     QJsonObject data;
@@ -199,11 +269,16 @@ QByteArray inlineSvg(const Figure& figure, const FigureTheme& theme, const QSize
 QByteArray webPage(const Figure& figure, const QString& title, const std::vector<std::pair<QString, QString>>& about,
                    const QSize& page) {
     const auto* heatmap = dynamic_cast<const HeatmapFigure*>(&figure);
-    const bool isHeatmap = heatmap && heatmap->hasNumbers();
+    const auto* grid = dynamic_cast<const ThumbnailGridFigure*>(&figure);
+    const bool isGrid = grid && grid->hasNumbers(), isHeatmap = isGrid || (heatmap && heatmap->hasNumbers());
     QByteArray html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
                       title.toHtmlEscaped().toUtf8() + "</title>\n<style>" + kStyle +
                       "</style>\n</head>\n<body>\n<h1>" + title.toHtmlEscaped().toUtf8() + "</h1>\n";
+    if (isGrid) {
+        html +=
+            "<div id=\"heads\"></div>\n<h2 id=\"head\">" + grid->heatmap({}).title.toHtmlEscaped().toUtf8() + "</h2>\n";
+    }
     if (isHeatmap) {
         html += "<p id=\"reading\" aria-live=\"polite\"></p>\n<canvas id=\"heatmap\" tabindex=\"0\" role=\"img\" "
                 "aria-label=\"" +
@@ -216,7 +291,10 @@ QByteArray webPage(const Figure& figure, const QString& title, const std::vector
     for (const auto& [name, value] : about)
         html += "<dt>" + name.toHtmlEscaped().toUtf8() + "</dt><dd>" + value.toHtmlEscaped().toUtf8() + "</dd>\n";
     html += "</dl>\n<script type=\"application/json\" id=\"data\">" +
-            inScript(isHeatmap ? dataOf(*heatmap) : dataOf(figure)) + "</script>\n";
+            inScript(isGrid      ? dataOf(*grid)
+                     : isHeatmap ? dataOf(*heatmap)
+                                 : dataOf(figure)) +
+            "</script>\n";
     if (isHeatmap) html += QByteArray("<script>") + kHeatmapScript + "</script>\n";
     return wellFormed(html + "</body>\n</html>\n");
 }

@@ -2,6 +2,7 @@
 
 #include "app/figures/heatmap_figure.h"
 #include "app/figures/plot_figure.h"
+#include "app/figures/thumbnail_grid_figure.h"
 #include "tests/figures/painting.h"
 
 #include <QJsonArray>
@@ -83,6 +84,36 @@ TEST_CASE("web page: tokens and names cannot end a script or an element", "[figu
     CHECK_FALSE(html.contains("&amp;\"")); // of the token: not written as it is
     for (const char* outside : {"http://", "https://", "src=", "@import"}) CHECK_FALSE(html.contains(outside));
     CHECK(html.contains("prefers-color-scheme: dark"));
+}
+
+TEST_CASE("web page: the page of all heads holds each of them with its words", "[figures]") {
+    auto patterns = std::make_shared<PatternGrid>(*samples::grid(2, 3, 4));
+    patterns->tiles[2] = {.site = 0, .head = 2}; // the first layer has two heads
+    ThumbnailGridFigure figure;
+    figure.setGrid(patterns);
+    figure.words = {{{"the", "cat", "sat", "down"}, {}}, {{"<b>", "cat", "sat", "down"}, {}}};
+    const QByteArray html = webPage(figure, "All heads", {}, kWebPage);
+    CHECK(html.count("<script") == 2);
+    CHECK(html.contains("id=\"heads\""));
+    const QJsonObject data = dataIn(html);
+    const QJsonArray heads = data["heads"].toArray(), palette = data["palette"].toArray();
+    REQUIRE(heads.size() == 5);
+    CHECK(heads[1]["name"] == "L0 H1");
+    CHECK(heads[2]["row"] == 1);
+    CHECK(heads[4]["column"] == 2);
+    CHECK(heads[0]["rows"][1] == "1 cat");
+    CHECK(heads[4]["rows"][0] == "0 <b>");
+    const HeatmapFigure last = figure.heatmap({.site = 1, .head = 2});
+    const std::vector<QRgb> colours = last.cellColours();
+    const std::vector<float> values = last.numbers().front().values;
+    for (int at = 0; at < 16; ++at) {
+        const QJsonValue value = heads[4]["values"][at], colour = heads[4]["colours"][at];
+        const auto cell = static_cast<size_t>(at);
+        CHECK(value.isNull() == (qAlpha(colours[cell]) == 0));
+        if (value.isNull()) continue;
+        CHECK(value.toDouble() == Approx(values[cell]).epsilon(1e-5));
+        CHECK(palette[colour.toInt()] == QColor(colours[cell]).name());
+    }
 }
 
 TEST_CASE("web page: another figure is a picture for light and dark, with its numbers", "[figures]") {

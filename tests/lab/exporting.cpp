@@ -56,3 +56,41 @@ TEST_CASE("export: a head's numbers say whose they are, and its file has a name"
     REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(figure); }));
     CHECK(banner(lab, "offerBanner").text().startsWith("Saved Attention: "));
 }
+
+TEST_CASE("export: a sheet has a format, a size and a caption, and is shown before it is saved", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.act("attentionAll");
+    lab.act("exportFigure");
+    auto& format = lab.find<QComboBox>("exportFormat");
+    auto& size = lab.find<QComboBox>("exportSize");
+    auto& caption = lab.find<QPlainTextEdit>("exportCaption");
+    const auto& preview = lab.find<QLabel>("exportPreview");
+    CHECK(format.count() == 6);
+    CHECK(caption.toPlainText() == "Attention · induction · “abcabc”");
+    const auto shape = [&] { return preview.pixmap(Qt::ReturnByValue).deviceIndependentSize(); };
+    size.setCurrentIndex(size.findText("Slide, 16 : 9", Qt::MatchStartsWith));
+    CHECK(shape().width() / shape().height() == Approx(16.0 / 9).margin(0.02));
+    lab.find<QSpinBox>("exportWidth").setValue(600);
+    lab.find<QSpinBox>("exportHeight").setValue(600);
+    CHECK(size.currentText() == "Own size");
+    CHECK(shape().width() == Approx(shape().height()).margin(1));
+    const QImage plain = preview.pixmap(Qt::ReturnByValue).toImage();
+    caption.setPlainText("Two heads find what came before");
+    CHECK(preview.pixmap(Qt::ReturnByValue).toImage() != plain);
+
+    lab.click("exportAccept");
+    auto& files = lab.find<QFileDialog>("fileDialog");
+    CHECK(QFileInfo(files.selectedFiles().front()).fileName() == "induction-heads.png");
+    const QString path = lab.folder() + "/sheet.png";
+    emit files.fileSelected(path);
+    files.reject();
+    REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
+    CHECK(QImage(path).size() == QSize(1200, 1200)); // two pixels for one
+
+    lab.act("exportFigure");
+    auto& again = lab.find<QComboBox>("exportFormat");
+    again.setCurrentIndex(again.findData("csv"));
+    CHECK_FALSE(lab.find<QPlainTextEdit>("exportCaption").isEnabled());
+    CHECK(lab.find<QLabel>("exportPreview").text() == "The file holds numbers, and no picture.");
+    lab.find<QDialog>("exportDialog").reject();
+}

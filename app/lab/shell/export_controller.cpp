@@ -9,6 +9,7 @@
 #include "app/lab/shell/panel_docks.h"
 #include "app/lab/shell/run_animation.h"
 #include "app/lab/shell/window_panels.h"
+#include "app/lab/widgets/figure_view.h"
 #include "app/lab/widgets/status_strip.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/inference/named_changes.h"
@@ -90,7 +91,45 @@ bool ExportController::isExporting(const QString& path) {
     return true;
 }
 
-void ExportController::exportFigure(const QString& path) {
+QString ExportController::caption(const Panel& panel) const {
+    const Provenance from = provenance(panel);
+    QStringList parts{panels_.title(panel)};
+    if (from.head) parts << bench_.headLabel(bench_.selection().site, *from.head);
+    parts << from.run.model;
+    for (const std::vector<QString>* tokens : {&from.run.source, &from.run.tokens}) {
+        const QString text = QStringList(tokens->begin(), tokens->end()).join(QString()).simplified();
+        constexpr int kMost = 200; // letters of a text
+        if (!text.isEmpty())
+            parts << QStringLiteral("“%1”").arg(text.size() > kMost ? text.left(kMost) + QChar(0x2026) : text);
+    }
+    if (!from.run.changes.isEmpty()) parts << tr("with changes to the run");
+    parts.removeAll(QString());
+    return parts.join(QStringLiteral(" · "));
+}
+
+void ExportController::chooseSheet() {
+    Panel& panel = currentPanel();
+    QStringList formats{"png", "svg", "pdf"};
+    const auto* view = dynamic_cast<FigureWidget*>(panel.figure());
+    const auto figure = view ? view->drawn() : nullptr;
+    if (figure) formats << "html";
+    if (panel.numbers().csv)
+        formats << "csv"
+                << "npz";
+    auto* dialog = new ExportDialog(figure, view ? view->theme() : FigureTheme::light(), panel.figure()->size(),
+                                    formats, caption(panel), &parts_.window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        choosePath(
+            parts_.window, tr("Export %1").arg(panels_.title(currentPanel())),
+            tr("%1 files (*.%2)").arg(dialog->suffix().toUpper(), dialog->suffix()), dialog->suffix(),
+            [this, sheet = dialog->sheet()](const QString& path) { exportFigure(path, sheet); },
+            suggestedName(dialog->suffix()));
+    });
+    dialog->open();
+}
+
+void ExportController::exportFigure(const QString& path, const ExportSheet& sheet) {
     Panel& panel = currentPanel();
     const bool isText = path.endsWith(".csv", Qt::CaseInsensitive),
                isNumPy = path.endsWith(".npz", Qt::CaseInsensitive);
@@ -99,7 +138,8 @@ void ExportController::exportFigure(const QString& path) {
         const Provenance from = provenance(panel);
         QStringList title{panels_.title(panel), from.run.model};
         if (from.head) title.insert(1, bench_.headLabel(bench_.selection().site, *from.head));
-        web = webPageExport(*panel.figure(), title.join(QStringLiteral(" – ")), from, path);
+        web = webPageExport(*panel.figure(),
+                            sheet.caption.isEmpty() ? title.join(QStringLiteral(" – ")) : sheet.caption, from, path);
         if (!web)
             return notices_.fail({.what = "this panel has no figure that a web page can hold",
                                   .where = panels_.title(panel).toStdString(),
@@ -115,7 +155,7 @@ void ExportController::exportFigure(const QString& path) {
         path.toStdString(),
         [write = web           ? std::move(web)
                  : numbers.csv ? numbersExport(std::move(numbers), provenance(panel), path)
-                               : pictureExport(*panel.figure(), path)](
+                               : pictureExport(*panel.figure(), path, sheet)](
             const std::atomic<bool>& isStopped) -> std::variant<bool, Failure> {
             if (auto failure = write(isStopped)) return *failure;
             return true;

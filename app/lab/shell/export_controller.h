@@ -24,7 +24,8 @@ public:
     explicit ExportController(const WindowParts& parts);
 
     /// @param path its suffix says in which format
-    void exportFigure(const QString& path);
+    void exportFigure(const QString& path, const ExportSheet& sheet = {});
+    void chooseSheet(); ///< asks for the format, the page and a caption
     /// Exports the current figure at every checkpoint of the active training run: a .gif, or numbered .png files.
     void exportRun(const QString& path);
     void chooseFigure(const QString& suffix); ///< asks for the path, as the next two
@@ -39,6 +40,7 @@ private:
     bool isExporting(const QString& path);
     void exportRun(const QString& run, const std::vector<std::filesystem::path>& all, const QString& path);
     Panel& currentPanel() const;
+    QString caption(const Panel& panel) const;          ///< that is suggested
     QString suggestedName(const QString& suffix) const; ///< for the file of the current figure
     Provenance provenance(const Panel& panel) const;
 

@@ -1,5 +1,6 @@
 #include "app/lab/shell/widget_export.h"
 
+#include "app/figures/captioned_figure.h"
 #include "app/figures/export_figure.h"
 #include "app/figures/web_page.h"
 #include "app/lab/widgets/figure_view.h"
@@ -70,11 +71,14 @@ QImage pictureOf(QWidget& widget) {
     return image;
 }
 
-Export pictureExport(QWidget& widget, const QString& path) {
+Export pictureExport(QWidget& widget, const QString& path, const ExportSheet& sheet) {
     const QString suffix = QFileInfo(path).suffix().toLower();
     const auto* view = dynamic_cast<FigureWidget*>(&widget);
-    if (const auto figure = view ? view->drawn() : nullptr) {
-        const QSize page = figure->pageSize(widget.size(), view->theme()).toSize();
+    if (const auto drawn = view ? view->drawn() : nullptr) {
+        auto figure = std::make_shared<CaptionedFigure>();
+        figure->figure = drawn;
+        figure->caption = sheet.caption;
+        const QSize page = sheet.page.value_or(figure->pageSize(widget.size(), view->theme()).toSize());
         const QString format = suffix == "svg" || suffix == "pdf" ? suffix : QStringLiteral("png");
         return [figure, theme = view->theme(), page, format, path](const std::atomic<bool>& isStopped) {
             if (isStopped) return std::optional<Failure>();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/figures/figure.h"
+#include "app/lab/dialogs/export_dialog.h"
 #include "engine/core/failure.h"
 
 #include <QImage>
@@ -22,9 +23,9 @@ QImage pictureOf(QWidget& widget);
 /// @return why the file could not be written
 using Export = std::function<std::optional<Failure>(const std::atomic<bool>& isStopped)>;
 
-/// Draws a figure on a page that shows all of it, or another widget as it is on screen; the export encodes and writes
-/// it. .png files hold pixels, .svg and .pdf files hold vector graphics.
-Export pictureExport(QWidget& widget, const QString& path);
+/// Draws a figure on the page that was chosen, or else on one that shows all of it; or another widget as it is on
+/// screen. The export encodes and writes it. .png files hold pixels, .svg and .pdf files hold vector graphics.
+Export pictureExport(QWidget& widget, const QString& path, const ExportSheet& sheet = {});
 
 /// A run of a model that numbers come from.
 struct RunOrigin {

@@ -195,6 +195,9 @@ void WindowMenus::makeFileMenu() {
               tr("For teachers: choose controls to lock or hide before you give the session to a class"), "Ctrl+L",
               nullptr, [this] { parts_.locks.showDialog(); });
     menu->addSeparator();
+    addAction(menu, "exportFigure", tr("&Export figure…"),
+              tr("Choose the format, the size and a caption of the current figure, with a preview"), "Ctrl+Alt+X",
+              "export", [this] { to_.exports.chooseSheet(); });
     addAction(menu, "exportPng", tr("Export figure as &PNG…"), tr("Save the current figure as pixels"), "Ctrl+E",
               "export", [this] { to_.exports.chooseFigure("png"); });
     addAction(menu, "exportSvg", tr("Export figure as S&VG…"), tr("Save the current figure as vector graphics"),

@@ -149,17 +149,24 @@ void ThumbnailGridView::preview(const std::optional<HeadChoice>& choice) {
             preview(closed_);
         });
     }
-    const HeadWords words = words_ ? words_(*choice) : HeadWords{};
-    HeatmapFigure head;
-    head.tile = figure_.tile(*choice);
-    head.before = figure_.tileBefore(*choice);
-    head.title =
-        headTitle(*choice, figure_.siteLabel(choice->site)) + words.condition + resolutionText(head.tile.get());
-    head.scale = figure_.scale;
-    head.colours = figure_.colours;
-    head.setLabels(words.queries, words.keys);
+    HeatmapFigure head = figure_.heatmap(*choice);
+    if (words_) {
+        const HeadWords words = words_(*choice);
+        head.title =
+            headTitle(*choice, figure_.siteLabel(choice->site)) + words.condition + resolutionText(head.tile.get());
+        head.setLabels(words.queries, words.keys);
+    }
     preview_->showBeside(figure_.thumbnailRect(figureLayout(), choice->site, figure_.columnOf(*choice)).toAlignedRect(),
                          theme_, std::move(head));
+}
+
+std::shared_ptr<const Figure> ThumbnailGridView::drawn() const {
+    auto figure = std::make_shared<ThumbnailGridFigure>(figure_);
+    for (int site = 0; words_ && !figure->isEmpty() && site < figure->grid()->sites; ++site) {
+        HeadWords words = words_({.site = site});
+        figure->words.push_back({std::move(words.queries), std::move(words.keys)});
+    }
+    return figure;
 }
 
 void ThumbnailGridView::choose(const HeadChoice& choice) {

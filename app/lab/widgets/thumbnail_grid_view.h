@@ -44,6 +44,7 @@ public:
     int thumbnailPixels() const;
 
     QSize minimumSizeHint() const override;
+    std::shared_ptr<const Figure> drawn() const override; ///< with the words of each head
 
 signals:
     /// The frame moved.
