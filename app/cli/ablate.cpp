@@ -24,7 +24,7 @@ struct AblateOptions {
 struct PatchOptions {
     AnalysisOptions asked;
     std::string from, hook = "hook_resid_pre";
-    bool json = false;
+    bool heads = false, json = false;
 };
 
 void printEffects(const Asked& asked, const HeadEffects& effects, bool isJson) {
@@ -51,24 +51,46 @@ void printEffects(const Asked& asked, const HeadEffects& effects, bool isJson) {
     for (const Row& row : rows) fmt::print("{:+10.4f}  {}\n", static_cast<double>(row.effect), row.name);
 }
 
+nlohmann::json gapJson(const Asked& asked, const PatchGap& gap) {
+    return {{"target", asked.targetJson(gap.target)}, {"own", gap.own}, {"other", gap.other}};
+}
+
+void printGap(const Asked& asked, const PatchGap& gap) {
+    fmt::print("{}: {:+.4f} in this run, {:+.4f} in the other.\n", asked.targetText(gap.target),
+               static_cast<double>(gap.own), static_cast<double>(gap.other));
+}
+
+void printHeads(const Asked& asked, const HeadPatchEffects& effects, bool isJson) {
+    nlohmann::json json = gapJson(asked, effects);
+    std::vector<std::pair<std::string, float>> rows;
+    for (int site = 0; site < effects.sites; ++site)
+        for (int head = 0; head < asked.info().site(site).heads; ++head)
+            rows.emplace_back(asked.headName(site, head),
+                              effects.effects[static_cast<size_t>(site * effects.heads + head)]);
+    if (isJson) {
+        for (const auto& [name, share] : rows) json["effects"].push_back({{"name", name}, {"effect", share}});
+        return asked.print(json);
+    }
+    printGap(asked, effects);
+    fmt::print("Share of the gap that closes when the output of one head is copied from the other run:\n");
+    std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return std::abs(row.second); });
+    for (const auto& [name, share] : rows) fmt::print("{:+9.1f}%  {}\n", 100 * static_cast<double>(share), name);
+}
+
 void printPatching(const Asked& asked, const PatchEffects& effects, bool isJson) {
     const size_t blocks = effects.sites.size(), tokens = static_cast<size_t>(effects.tokens);
     if (isJson) {
-        nlohmann::json json{{"target", asked.targetJson(effects.target)},
-                            {"hook", effects.hook},
-                            {"own", effects.own},
-                            {"other", effects.other}};
+        nlohmann::json json = gapJson(asked, effects);
+        json["hook"] = effects.hook;
         for (size_t block = 0; block < blocks; ++block) {
             const auto row = std::span(effects.effects).subspan(block * tokens, tokens);
             json["effects"].push_back(std::vector<float>(row.begin(), row.end()));
         }
         return asked.print(json);
     }
-    fmt::print(
-        "{}: {:+.4f} in this run, {:+.4f} in the other.\nShare of the gap that closes when {} of one layer at one "
-        "token is copied from the other run:\n",
-        asked.targetText(effects.target), static_cast<double>(effects.own), static_cast<double>(effects.other),
-        effects.hook);
+    printGap(asked, effects);
+    fmt::print("Share of the gap that closes when {} of one layer at one token is copied from the other run:\n",
+               effects.hook);
     const int width = asked.info().readsSource ? 10 : 7; // width of a column: "Decoder L0", "L0"
     fmt::print("{:16}", "");
     for (size_t block = 0; block < blocks; ++block)
@@ -119,15 +141,24 @@ void addPatch(Command& command) {
                 "has no tokenizer")
         .required();
     options->asked.addTargetTo(command);
-    command.option("--hook HOOK", options->hook,
-                   "hook to copy, in every layer: hook_resid_pre, hook_attn_out, hook_mlp_out, attn.hook_z, "
-                   "attn.hook_pattern ...");
+    const Option& hook =
+        command.option("--hook HOOK", options->hook,
+                       "hook to copy, in every layer: hook_resid_pre, hook_attn_out, hook_mlp_out, attn.hook_z, "
+                       "attn.hook_pattern ...");
+    command.flag("--heads", options->heads, "copy the output of one head at all tokens instead").excludes(hook);
     addJson(command, options->json);
     command.example("attention-cli patch builtin:stories --prompt 'Lily had a dog. She loved her' --from 'Lily had a "
                     "cat. She loved her'");
     command.action([=] {
         const bool isText = options->asked.picture.image.empty();
         const Asked asked(options->asked, "patch", options->from);
+        if (options->heads) {
+            HeadPatchAnalysis analysis;
+            if (isText) analysis.text = options->from;
+            analysis.target = asked.target();
+            printHeads(asked, *asked.run<HeadPatchSweep>(analysis), options->json);
+            return kDone;
+        }
         PatchSweepAnalysis analysis;
         if (isText) analysis.text = options->from;
         analysis.hook = options->hook;

@@ -297,7 +297,7 @@ void addRender(Command& command) {
         "it has no --fusion and --discard");
     command.option("--lens LENS", options->lens,
                    "lens of the Lenses panel: logit, attribution, gradients, flow, weighted, values, spans, "
-                   "composition, formed, storage, layer_kinds, ablation or patching");
+                   "composition, formed, storage, layer_kinds, ablation, head_patching or patching");
     command
         .option("--hook HOOK", options->hook,
                 "hook that the lens values shows, such as blocks.0.attn.hook_state, in the layer of --layer; or that "
@@ -306,7 +306,7 @@ void addRender(Command& command) {
     command.option("--position N", options->position,
                    "token that the lens explains; -1: the one that the answer is read from");
     options->asked.addTargetTo(command);
-    command.option("--from INPUT", options->from, "text or picture that the lens patching copies values from");
+    command.option("--from INPUT", options->from, "text or picture that the lenses patching and head_patching copy from");
     command.option("--opacity X", options->opacity, "opacity of the colours over a picture").range(0.0, 1.0);
     command.flag("--smooth", options->isSmooth, "blend the colours between patches");
     command.option("--out FILE", options->out, "file to write: .png, .svg or .pdf").required();

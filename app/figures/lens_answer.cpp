@@ -249,6 +249,32 @@ LensAnswer patchingAnswer(const PatchEffects& effects, const ModelStructure& str
     return answer;
 }
 
+LensAnswer headPatchingAnswer(const HeadPatchEffects& effects, const ModelStructure& structure, const QString& target,
+                              const QString& source) {
+    LensAnswer answer{.summary =
+                          LensText::tr("The %1 is %2 here and %3 in %4. Each cell shows the share of this gap that "
+                                       "closes when the output of one head is copied from %4, at all tokens.")
+                              .arg(target, formatFixed(effects.own), formatFixed(effects.other), source)};
+    answer.matrix.title = LensText::tr("Share of the gap that each head closes");
+    answer.matrix.rowTitle = LensText::tr("layer");
+    answer.matrix.columnTitle = LensText::tr("head");
+    answer.matrix.rowsAreNamed = answer.matrix.columnsAreNamed = true;
+    answer.matrix.writesValues = true;
+    answer.matrix.setMatrix(effects.sites, effects.heads, effects.effects);
+    for (int site = 0; site < effects.sites; ++site)
+        answer.matrix.rowLabels.push_back(QString::fromStdString(structure.labelOf(site)));
+    for (int head = 0; head < effects.heads; ++head) answer.matrix.columnLabels.push_back(headColumnLabel(head));
+    for (const float logit : effects.logits) answer.remarks.push_back(LensText::tr("logit %1").arg(formatFixed(logit)));
+    return answer;
+}
+
+ValueChange patchOf(const ModelStructure& structure, int site, int head, const std::string& source) {
+    return {.kind = ValueChange::Kind::Patch,
+            .hook = structure.sites.at(static_cast<size_t>(site)).hook("z"),
+            .head = head,
+            .text = source};
+}
+
 ValueChange patchOf(const PatchEffects& effects, const ModelStructure& structure, int row, int position,
                     const std::string& source) {
     const int site = effects.sites.at(static_cast<size_t>(row));

@@ -96,6 +96,11 @@ ValueChange removalOf(const HeadEffects& effects, const ModelStructure& structur
 /// @param tokens names of the columns
 LensAnswer patchingAnswer(const PatchEffects& effects, const ModelStructure& structure, const QString& target,
                           const QString& source, std::vector<QString> tokens);
+/// Shows which share of the gap each head closes, as a matrix [sites, heads].
+LensAnswer headPatchingAnswer(const HeadPatchEffects& effects, const ModelStructure& structure, const QString& target,
+                              const QString& source);
+/// The change for a cell of headPatchingAnswer(): patching one head at all tokens.
+ValueChange patchOf(const ModelStructure& structure, int site, int head, const std::string& source);
 /// The change for a cell of patchingAnswer(): patching one block at one token.
 /// @param row of the matrix  @param position token of that block's stream
 /// @param source text whose run gives the value

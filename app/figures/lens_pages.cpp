@@ -205,13 +205,22 @@ LensAnswer showAblation(const AnalysisResult& result, const LensSubject& subject
     return effectsAnswer(found, subject.model.structure, targetName(subject, found.target));
 }
 
+/// How a sentence calls the input that values are copied from.
+QString otherName(const LensSubject& subject) {
+    return subject.model.readsSource ? LensText::tr("the other source")
+           : subject.isPicture()     ? LensText::tr("the other picture")
+                                     : LensText::tr("the other text");
+}
+
+LensAnswer showHeadPatching(const AnalysisResult& result, const LensSubject& subject) {
+    const auto& found = static_cast<const HeadPatchSweep&>(result);
+    return headPatchingAnswer(found, subject.model.structure, targetName(subject, found.target), otherName(subject));
+}
+
 LensAnswer showPatching(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const PatchSweep&>(result);
     LensAnswer answer = patchingAnswer(found, subject.model.structure, targetName(subject, found.target),
-                                       subject.model.readsSource ? LensText::tr("the other source")
-                                       : subject.isPicture()     ? LensText::tr("the other picture")
-                                                                 : LensText::tr("the other text"),
-                                       subject.rowNames(static_cast<size_t>(found.tokens)));
+                                       otherName(subject), subject.rowNames(static_cast<size_t>(found.tokens)));
     for (const auto& [token, other] : found.otherTokens)
         if (QString& name = answer.matrix.columnLabels.at(static_cast<size_t>(token)); !name.isEmpty())
             name = LensText::tr("%1 ← %2").arg(name, subject.tokenName(other));
@@ -387,6 +396,18 @@ public:
          .change =
              [](const AnalysisResult& result, const LensQuestion&, const ModelStructure& structure, int row,
                 int column) { return removalOf(static_cast<const AblationSweep&>(result), structure, row, column); }},
+        {.id = "head_patching",
+         .title = QT_TR_NOOP("Patching of heads"),
+         .explanation = QT_TR_NOOP(
+             "Copy what one head computes from a second text of the same length, or from the other picture of the "
+             "Changes panel, at all tokens. Which head carries the difference?"),
+         .usesTarget = true,
+         .usesOther = true,
+         .isQuick = false,
+         .make = make<HeadPatchAnalysis>,
+         .show = showHeadPatching,
+         .change = [](const AnalysisResult&, const LensQuestion& question, const ModelStructure& structure, int row,
+                      int column) { return patchOf(structure, row, column, question.text); }},
         {.id = "patching",
          .title = QT_TR_NOOP("Activation patching"),
          .explanation = QT_TR_NOOP(

@@ -4,8 +4,7 @@
 
 namespace attn {
 
-void PatchEffects::compare(const LogitTarget& asked, std::span<const float> ownLogits,
-                           std::span<const float> otherLogits) {
+void PatchGap::compare(const LogitTarget& asked, std::span<const float> ownLogits, std::span<const float> otherLogits) {
     target = {.token = resolved({.token = asked.token}, otherLogits).token,
               .other = resolved({.token = asked.other}, ownLogits).token};
     if (target.other == target.token) target.other = -1; // both runs predict the same token
@@ -13,9 +12,9 @@ void PatchEffects::compare(const LogitTarget& asked, std::span<const float> ownL
     other = static_cast<float>(logitOf(target, otherLogits));
 }
 
-bool PatchEffects::hasGap() const { return !(std::abs(static_cast<double>(other) - static_cast<double>(own)) <= 1e-9); }
+bool PatchGap::hasGap() const { return !(std::abs(static_cast<double>(other) - static_cast<double>(own)) <= 1e-9); }
 
-float PatchEffects::shareOf(double logit) const {
+float PatchGap::shareOf(double logit) const {
     const auto from = static_cast<double>(own);
     return static_cast<float>((logit - from) / (static_cast<double>(other) - from));
 }

@@ -121,6 +121,16 @@ Input otherInput(RunningModel& model, const AnalysisContext& context, const std:
     return other;
 }
 
+/// @throws Error if both runs give the same logit
+void findGap(PatchGap& gap, const LogitTarget& target, RunningModel& model, const Input& own, const Input& other) {
+    const std::vector<float> otherLogits = answerTo(model, other), ownLogits = answerTo(model, own);
+    gap.compare(target, ownLogits, otherLogits);
+    if (gap.hasGap()) return;
+    throw Error({.what = fmt::format("both runs give the same logit, {}: there is no gap to close", gap.own),
+                 .where = {},
+                 .hint = "choose another input, or the logit of another token"});
+}
+
 } // namespace
 
 std::vector<std::string> patchableHooks(const RunningModel& model) {
@@ -209,12 +219,7 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& model, con
     std::vector<std::string> names;
     for (const int site : result->sites) names.push_back(info.site(site).inBlock(hook));
     const auto values = model.capture(other, fmt::format("{}", fmt::join(names, ","))); // in the order of the blocks
-    const std::vector<float> otherLogits = answerTo(model, other), ownLogits = answerTo(model, context.input);
-    result->compare(target, ownLogits, otherLogits);
-    if (!result->hasGap())
-        throw Error({.what = fmt::format("both runs give the same logit, {}: there is no gap to close", result->own),
-                     .where = {},
-                     .hint = "choose another input, or the logit of another token"});
+    findGap(*result, target, model, context.input, other);
 
     const HookChanges ready = declared(model, before, values);
     for (size_t block = 0; block < values.size(); ++block) {
@@ -248,6 +253,40 @@ std::shared_ptr<AnalysisResult> PatchSweepAnalysis::run(RunningModel& model, con
     return result;
 }
 
+std::shared_ptr<AnalysisResult> HeadPatchAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
+    const ModelInfo& info = model.info();
+    checkPatchable(model, "attn.hook_z");
+    const Input other = otherInput(model, context, text);
+    auto result = std::make_shared<HeadPatchSweep>();
+    result->sites = info.siteCount();
+    result->heads = info.heads;
+    std::vector<std::string> names;
+    for (int site = 0; site < info.siteCount(); ++site) names.push_back(info.site(site).hook("z"));
+    const HookChanges before = model.hookChanges();
+    const auto values = model.capture(other, fmt::format("{}", fmt::join(names, ",")));
+    findGap(*result, target, model, context.input, other);
+
+    const HookChanges ready = declared(model, before, values);
+    const size_t all = static_cast<size_t>(info.siteCount()) * static_cast<size_t>(info.heads);
+    result->effects.assign(all, std::numeric_limits<float>::quiet_NaN());
+    result->logits = result->effects;
+    for (const CapturedHook& from : values) {
+        const int site = info.structure.siteOf(from.name).value();
+        for (int head = 0; head < info.site(site).heads; ++head) {
+            const auto at = static_cast<size_t>(site * info.heads + head);
+            if (context.report) context.report(static_cast<float>(at) / static_cast<float>(all), "effect of each head");
+            HookChanges patch = ready;
+            patch.add(from.name,
+                      {.head = head, .keep = 0, .values = from.values, .rows = from.shape[0], .isByToken = true});
+            model.setHookChanges(std::move(patch));
+            const double logit = logitOf(result->target, model.predict(context.input));
+            result->logits[at] = static_cast<float>(logit);
+            result->effects[at] = result->shareOf(logit);
+        }
+    }
+    return result;
+}
+
 std::shared_ptr<const Analysis> AblationSweepAnalysis::settled(const AnalysisResult& result) const {
     auto same = std::make_shared<AblationSweepAnalysis>(*this);
     same->target = static_cast<const AblationSweep&>(result).target;
@@ -257,6 +296,12 @@ std::shared_ptr<const Analysis> AblationSweepAnalysis::settled(const AnalysisRes
 std::shared_ptr<const Analysis> PatchSweepAnalysis::settled(const AnalysisResult& result) const {
     auto same = std::make_shared<PatchSweepAnalysis>(*this);
     same->target = static_cast<const PatchSweep&>(result).target;
+    return same;
+}
+
+std::shared_ptr<const Analysis> HeadPatchAnalysis::settled(const AnalysisResult& result) const {
+    auto same = std::make_shared<HeadPatchAnalysis>(*this);
+    same->target = static_cast<const HeadPatchSweep&>(result).target;
     return same;
 }
 

@@ -61,4 +61,23 @@ struct PatchSweepAnalysis : Analysis {
     std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
 };
 
+/// The effect on a logit of patching each head from the run on another text or picture.
+struct HeadPatchSweep : AnalysisResult, HeadPatchEffects {
+    void count(FiniteCount& numbers) const override {
+        numbers.add(own);
+        numbers.add(other);
+        numbers.addExisting(effects);
+    }
+};
+
+/// Computes HeadPatchSweep.
+struct HeadPatchAnalysis : Analysis {
+    std::string text;   ///< as of PatchSweepAnalysis
+    LogitTarget target; ///< as of PatchSweepAnalysis
+    std::string key() const override { return "head_patches"; }
+    /// @throws Error as PatchSweepAnalysis with the hook attn.hook_z
+    std::shared_ptr<AnalysisResult> run(RunningModel& model, const AnalysisContext& context) const override;
+    std::shared_ptr<const Analysis> settled(const AnalysisResult& result) const override;
+};
+
 } // namespace attn

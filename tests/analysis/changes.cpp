@@ -280,6 +280,26 @@ TEST_CASE("sweeps: effects are what single changes have", "[analysis][gpu]") {
                               golden.tokens);
     CHECK(patched->logits.back() ==
           Approx(logitOf(patched->target, logitsOf(golden.model, golden.tokens))).margin(1e-4));
+    // Each head alone is what a change of that head gives.
+    golden.model.applyChanges({}, golden.tokens);
+    HeadPatchAnalysis heads;
+    heads.text = textOf(golden.others);
+    const auto byHead = golden.run<HeadPatchSweep>(heads);
+    golden.model.setHookChanges({});
+    REQUIRE(byHead->effects.size() == static_cast<size_t>(byHead->sites * byHead->heads));
+    CHECK(byHead->target == patched->target);
+    for (const auto& [site, head] : {std::pair(0, 0), std::pair(1, 2)}) {
+        golden.model.applyChanges({{{.kind = ValueChange::Kind::Patch,
+                                     .hook = golden.model.info().site(site).hook("z"),
+                                     .head = head,
+                                     .text = textOf(golden.others)}},
+                                   {}},
+                                  golden.tokens);
+        const double logit = logitOf(byHead->target, logitsOf(golden.model, golden.tokens));
+        const auto at = static_cast<size_t>(site * byHead->heads + head);
+        CHECK(byHead->logits[at] == Approx(logit).margin(1e-4));
+        CHECK(byHead->effects[at] == Approx(byHead->shareOf(logit)).margin(1e-4));
+    }
     patch.text = textOf({golden.others.begin(), golden.others.end() - 1});
     CHECK_THROWS_AS(golden.run<PatchSweep>(patch), Error);
 }
