@@ -7,6 +7,7 @@
 #include "engine/attention/position/dependency_tree.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
+#include "engine/inference/finite_count.h"
 #include "engine/io/tensor_writer.h"
 #include "engine/models/left_out.h"
 #include "engine/playground/attention_operands.h"
@@ -101,7 +102,9 @@ int attend(const Command& command, const AttendOptions& options) {
     WrittenNumbers numbers;
     for (const NamedTensor& result : results) {
         written.push_back({.name = result.name, .shape = result.shape.extents(), .values = result.values});
-        numbers.add(result.name, result.shape.text(), result.values);
+        FiniteCount finite;
+        finite.add(result.values);
+        numbers.add(result.name, result.shape.text(), result.values.size(), finite.wrong());
     }
     if (options.out.ends_with(".npz"))
         writeNpz(options.out, written);

@@ -32,23 +32,28 @@ template <class Model> std::string hooksOf(const CaptureOptions& options, const 
     return fmt::format("{}", fmt::join(globs, ","));
 }
 
-std::vector<CapturedHook> captureText(const CaptureOptions& options) {
+void add(WrittenNumbers& written, const std::vector<CapturedHook>& hooks, const ModelInfo& info) {
+    for (const CapturedHook& hook : hooks)
+        written.add(hook.name, hook.shape.text(), hook.values.size(), strangeValues(hook, info));
+}
+
+void captureText(const CaptureOptions& options, WrittenNumbers& written) {
     const auto model = options.model.open(true);
     const TextInput text = options.prompt.encodeInput(*model);
-    auto hooks = model->capture(text, hooksOf(options, *model));
+    const auto hooks = model->capture(text, hooksOf(options, *model));
     writeCapture(options.out, model->info(), text, hooks);
-    return hooks;
+    add(written, hooks, model->info());
 }
 
 /// Also writes the pixels of the picture, as "patches".
-std::vector<CapturedHook> capturePicture(const CaptureOptions& options) {
+void capturePicture(const CaptureOptions& options, WrittenNumbers& written) {
     const Image image = options.picture.read();
     const auto model = options.model.openVision(options.picture.asked);
     notesOn(image, *model);
     const std::vector<float> patches = model->patchesOf(image);
-    auto hooks = model->capture(patches, hooksOf(options, *model));
+    const auto hooks = model->capture(patches, hooksOf(options, *model));
     writeCapture(options.out, model->info(), patches, hooks);
-    return hooks;
+    add(written, hooks, model->info());
 }
 
 } // namespace
@@ -76,8 +81,10 @@ void addCapture(Command& command) {
     command.example("attention-cli capture builtin:vit-shapes --image circle.png --hooks logits --out run.npz");
     command.action([=] {
         WrittenNumbers written;
-        for (const auto& hook : options->picture.image.empty() ? captureText(*options) : capturePicture(*options))
-            written.add(hook.name, hook.shape.text(), hook.values);
+        if (options->picture.image.empty())
+            captureText(*options, written);
+        else
+            capturePicture(*options, written);
         return written.exitCode(options->out);
     });
 }

@@ -2,16 +2,13 @@
 
 #include "app/cli/command.h"
 
-#include "engine/inference/capture_file.h"
-
 #include <fmt/format.h>
 
 namespace attn::cli {
 
-void WrittenNumbers::add(const std::string& name, const std::string& shape, std::span<const float> values) {
-    const int64_t strange = strangeValues(values);
+void WrittenNumbers::add(const std::string& name, const std::string& shape, size_t values, int64_t strange) {
     fmt::print(stderr, "{} {}{}\n", name, shape,
-               strange > 0 ? fmt::format(": {} of {} values are NaN or infinite", strange, values.size()) : "");
+               strange > 0 ? fmt::format(": {} of {} values are NaN or infinite", strange, values) : "");
     if (strange == 0) return;
     if (tensors_++ == 0) first_ = name;
 }

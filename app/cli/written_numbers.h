@@ -1,6 +1,7 @@
 #pragma once
 
-#include <span>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace attn::cli {
@@ -9,8 +10,8 @@ namespace attn::cli {
 /// written nevertheless, because the first of them shows where a run fails.
 class WrittenNumbers {
 public:
-    /// A score of -inf is hidden by the mask and counts as valid.
-    void add(const std::string& name, const std::string& shape, std::span<const float> values);
+    /// @param strange how many of the values are NaN or infinite
+    void add(const std::string& name, const std::string& shape, size_t values, int64_t strange);
     /// kFailed, with a sentence, if a tensor has NaN or infinite values.
     int exitCode(const std::string& path) const;
 

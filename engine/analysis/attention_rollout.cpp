@@ -165,7 +165,7 @@ TokenMap productOf(std::span<const TokenMap> steps) {
 LogitGradients logitGradients(RunningModel& model, const Input& input, const LogitTarget& wanted, int row) {
     WholeRun whole(model, input, {.needsGradients = true});
     whole.predictAfter(row);
-    const Tensor logit = sum(multiply(whole.prediction(), targetInput(whole.graph(), model.choices())));
+    const Tensor logit = targetLogit(whole.prediction());
     std::map<std::string, Tensor> outputs{{"logits", whole.prediction()}};
     const std::vector<Tensor> gradients = patternGradients(whole.built(), logit);
     for (size_t layer = 0; layer < gradients.size(); ++layer) {
@@ -178,7 +178,7 @@ LogitGradients logitGradients(RunningModel& model, const Input& input, const Log
     whole.compile(outputs);
     writeTarget(whole.executor(), {.token = 0});
     whole.run();
-    LogitGradients result{.target = resolved(wanted, whole.result("logits")), .byLayer = {}};
+    LogitGradients result{.target = resolved(wanted, whole.result("logits"), model.info()), .byLayer = {}};
     writeTarget(whole.executor(), result.target);
     whole.run();
     for (size_t layer = 0; layer < gradients.size(); ++layer) {

@@ -4,9 +4,10 @@
 
 namespace attn {
 
-void PatchGap::compare(const LogitTarget& asked, std::span<const float> ownLogits, std::span<const float> otherLogits) {
-    target = {.token = resolved({.token = asked.token}, otherLogits).token,
-              .other = resolved({.token = asked.other}, ownLogits).token};
+void PatchGap::compare(const ModelInfo& model, const LogitTarget& asked, std::span<const float> ownLogits,
+                       std::span<const float> otherLogits) {
+    target = {.token = resolved({.token = asked.token}, otherLogits, model).token,
+              .other = resolved({.token = asked.other}, ownLogits, model).token};
     if (target.other == target.token) target.other = -1; // both runs predict the same token
     own = static_cast<float>(logitOf(target, ownLogits));
     other = static_cast<float>(logitOf(target, otherLogits));

@@ -25,8 +25,10 @@ struct PatchGap {
     float own = 0, other = 0; ///< the logit of this run, and of the run that values are copied from
 
     /// Sets `target`, `own` and `other`.
+    /// @param model whose logits they are
     /// @param asked token -1: the top prediction of the other run; other -1: that of this run, if it differs
-    void compare(const LogitTarget& asked, std::span<const float> ownLogits, std::span<const float> otherLogits);
+    void compare(const ModelInfo& model, const LogitTarget& asked, std::span<const float> ownLogits,
+                 std::span<const float> otherLogits);
     bool hasGap() const; ///< whether `own` and `other` differ by more than 1e-9, or are no numbers
     /// (logit - own) / (other - own): the share of the gap that a patch closes. Only if there is a gap.
     float shareOf(double logit) const;

@@ -18,22 +18,27 @@ std::shared_ptr<AnalysisResult> FormedPathAnalysis::run(RunningModel& model, con
     // With a cache, only the last token is run, and the views show its results.
     const std::vector<float> own = model.predictFrom(input, input.isText() ? input.tokens().size() - 1 : 0);
     for (const std::span<const float> each : {std::span<const float>(own), std::span<const float>(formed)})
-        requireLogits(each, model.info().name);
+        requireLogits(each, model.info().name, model.info().activation);
 
     auto result = std::make_shared<FormedPath>();
     result->ids.resize(size);
     std::iota(result->ids.begin(), result->ids.end(), 0);
-    const size_t shown = std::min(size, static_cast<size_t>(choices));
+    const auto isBarred = [&](int id) { // by both paths, so that they do not differ
+        return std::isinf(own[static_cast<size_t>(id)]) && std::isinf(formed[static_cast<size_t>(id)]);
+    };
+    std::erase_if(result->ids, isBarred);
+    for (const int id : result->ids) {
+        const auto at = static_cast<size_t>(id);
+        result->largestDifference = std::max(result->largestDifference, std::abs(own[at] - formed[at]));
+        result->largestLogit = std::max(result->largestLogit, std::abs(formed[at]));
+    }
+    const size_t shown = std::min(result->ids.size(), static_cast<size_t>(choices));
     std::ranges::partial_sort(result->ids, result->ids.begin() + static_cast<std::ptrdiff_t>(shown), std::greater(),
                               [&](int id) { return own[static_cast<size_t>(id)]; });
     result->ids.resize(shown);
     for (const int id : result->ids) {
         result->ownLogits.push_back(own[static_cast<size_t>(id)]);
         result->formedLogits.push_back(formed[static_cast<size_t>(id)]);
-    }
-    for (size_t id = 0; id < size; ++id) {
-        result->largestDifference = std::max(result->largestDifference, std::abs(own[id] - formed[id]));
-        result->largestLogit = std::max(result->largestLogit, std::abs(formed[id]));
     }
     result->best = result->ids.front();
     result->bestFormed = static_cast<int>(std::ranges::max_element(formed) - formed.begin());

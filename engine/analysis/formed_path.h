@@ -10,7 +10,7 @@ namespace attn {
 /// The prediction of a run beside that of the formed path, which computes the same with whole patterns, and without
 /// fused kernels, a key/value cache or a running state. They differ only by rounding.
 struct FormedPath : AnalysisResult {
-    std::vector<int> ids;                          ///< most probable tokens or classes of the run
+    std::vector<int> ids;                          ///< most probable tokens or classes of the run; none is barred
     std::vector<float> ownLogits, formedLogits;    ///< [ids]
     float largestDifference = 0, largestLogit = 0; ///< of the absolute values, over all tokens or classes
     int best = 0, bestFormed = 0;                  ///< the most probable token or class of either

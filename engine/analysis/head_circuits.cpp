@@ -163,11 +163,11 @@ private:
 };
 
 /// The distinct tokens of a text. @throws Error if there are none, or one is outside the vocabulary
-std::vector<int> distinct(const std::vector<int>& tokens, int vocabulary) {
+std::vector<int> distinct(const std::vector<int>& tokens, const ModelInfo& model) {
     std::vector<int> found;
     for (const int token : tokens)
         if (std::ranges::find(found, token) == found.end()) {
-            resolved({.token = token}, std::vector<float>(static_cast<size_t>(vocabulary)));
+            resolved({.token = token}, std::vector<float>(static_cast<size_t>(model.vocabulary)), model);
             found.push_back(token);
         }
     if (found.empty())
@@ -200,7 +200,7 @@ std::shared_ptr<AnalysisResult> HeadCircuitsAnalysis::run(RunningModel& model, c
     result->isOfTokens = model.config().axis == AxisKind::Tokens;
     std::vector<float> picture; // the rows of the picture before the first layer
     if (result->isOfTokens) {
-        result->tokens = distinct(tokens.empty() ? context.input.tokens() : tokens, info.vocabulary);
+        result->tokens = distinct(tokens.empty() ? context.input.tokens() : tokens, info);
     } else {
         picture = model.capture(context.input, "hook_embed").front().values;
         result->tokens.resize(picture.size() / static_cast<size_t>(info.modelWidth));

@@ -97,8 +97,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     for (const int site : sites) changed.insert(model.info().site(site).inStack("hook_embed"));
     WholeRun whole(model, context.input, {.changed = changed, .needsGradients = true});
     const int at = whole.predictAfter(position);
-    Graph& graph = whole.graph();
-    const Tensor logit = sum(multiply(whole.prediction(), targetInput(graph, model.choices())));
+    const Tensor logit = targetLogit(whole.prediction());
     std::vector<Way> ways; // the points of all streams move at the same time
     for (const int site : sites) {
         const Site& begin = model.info().site(site);
@@ -110,7 +109,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     for (const Way& way : ways) points.push_back(way.point);
     const std::vector<Tensor> slopes = gradient(logit, points, {.isForTraining = false});
     const auto slopeName = [](size_t way) { return fmt::format("slope.{}", way); };
-    std::map<std::string, Tensor> outputs{{"logit", logit}, {"logits", whole.prediction()}};
+    std::map<std::string, Tensor> outputs{{"logits", whole.prediction()}};
     for (const std::string& hook : changed) outputs.emplace(hook, whole.hook(hook));
     for (size_t way = 0; way < ways.size(); ++way)
         if (slopes[way]) outputs.emplace(slopeName(way), slopes[way]);
@@ -125,10 +124,11 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     result->position = at;
     writeTarget(whole.executor(), {.token = 0});
     runAt(1);
-    result->target = resolved(target, whole.result("logits"));
+    result->target = resolved(target, whole.result("logits"), model.info());
     writeTarget(whole.executor(), result->target);
     runAt(1);
-    result->logit = whole.result("logit").front();
+    const auto logitNow = [&] { return static_cast<float>(logitOf(result->target, whole.result("logits"))); };
+    result->logit = logitNow();
     std::vector<std::vector<float>> directions;
     for (const Way& way : ways) directions.push_back(way.target());
     // The directional derivative of the logit at each row along `directions`.
@@ -148,7 +148,7 @@ std::shared_ptr<AnalysisResult> InputAttributionAnalysis::run(RunningModel& mode
     result->gradientTimesInput.assign(products.begin(), products.end());
     if (steps <= 0) return result;
     runAt(0);
-    result->baselineLogit = whole.result("logit").front();
+    result->baselineLogit = logitNow();
     for (size_t way = 0; way < ways.size(); ++way)
         for (size_t i = 0; i < directions[way].size(); ++i)
             directions[way][i] -= ways[way].baseline[i % ways[way].baseline.size()];

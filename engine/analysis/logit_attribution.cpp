@@ -72,12 +72,11 @@ template <class T> std::shared_ptr<const Analysis> withTargetOf(const T& analysi
 std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& model,
                                                               const AnalysisContext& context) const {
     WholeRun whole(model, context.input);
-    Graph& graph = whole.graph();
     const ModelStructure& structure = model.info().structure;
     const int at = whole.predictAfter(position);
     const Site& last = structure.sites.back();
     const Tensor stream = whole.hook(last.inBlock("hook_resid_post")); // [T,C]
-    const Tensor linear = sum(multiply(model.linearReadout(stream, whole.row()), targetInput(graph, model.choices())));
+    const Tensor linear = targetLogit(model.linearReadout(stream, whole.row()));
     const Tensor slope = gradient(linear, std::array{stream}).front();
 
     Parts parts(whole, slope);
@@ -101,13 +100,9 @@ std::shared_ptr<AnalysisResult> LogitAttributionAnalysis::run(RunningModel& mode
 
     auto result = std::make_shared<LogitAttribution>();
     result->position = at;
-    result->target = target;
-    if (target.token < 0) { // the top prediction
-        writeTarget(whole.executor(), {.token = 0});
-        whole.run();
-        result->target = resolved(target, whole.result("logits"));
-    }
-    result->target = resolved(result->target, std::vector<float>(static_cast<size_t>(model.choices())));
+    writeTarget(whole.executor(), {.token = 0});
+    whole.run();
+    result->target = resolved(target, whole.result("logits"), model.info());
     writeTarget(whole.executor(), result->target);
     whole.run();
     result->logit = static_cast<float>(logitOf(result->target, whole.result("logits")));

@@ -2,20 +2,28 @@
 
 #include "engine/core/error.h"
 #include "engine/inference/finite_count.h"
+#include "engine/inference/model_info.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace attn {
 
-LogitTarget resolved(LogitTarget target, std::span<const float> logits) {
+LogitTarget resolved(LogitTarget target, std::span<const float> logits, const ModelInfo& model) {
     for (int token : {target.token, target.other})
         if (token >= static_cast<int>(logits.size()))
             throw Error({.what = fmt::format("{} is not one of the {} outputs of the model", token, logits.size()),
                          .where = "target",
                          .hint = fmt::format("choose a number from 0 to {}", logits.size() - 1)});
-    requireLogits(logits, "the model");
+    requireLogits(logits, model.name, model.activation);
+    for (int token : {target.token, target.other})
+        if (token >= 0 && std::isinf(logits[static_cast<size_t>(token)]))
+            throw Error({.what = fmt::format(
+                             "the model bars number {}: its logit is minus infinity, which has no parts", token),
+                         .where = "target",
+                         .hint = "choose another token or class"});
     if (target.token < 0) target.token = static_cast<int>(std::ranges::max_element(logits) - logits.begin());
     return target;
 }

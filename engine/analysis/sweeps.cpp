@@ -124,7 +124,7 @@ Input otherInput(RunningModel& model, const AnalysisContext& context, const std:
 /// @throws Error if both runs give the same logit
 void findGap(PatchGap& gap, const LogitTarget& target, RunningModel& model, const Input& own, const Input& other) {
     const std::vector<float> otherLogits = answerTo(model, other), ownLogits = answerTo(model, own);
-    gap.compare(target, ownLogits, otherLogits);
+    gap.compare(model.info(), target, ownLogits, otherLogits);
     if (gap.hasGap()) return;
     throw Error({.what = fmt::format("both runs give the same logit, {}: there is no gap to close", gap.own),
                  .where = {},
@@ -159,7 +159,7 @@ std::shared_ptr<AnalysisResult> AblationSweepAnalysis::run(RunningModel& model, 
     result->sites = info.siteCount();
     result->heads = info.heads;
     const std::vector<float> before = answerTo(model, context.input), gates = model.gates();
-    result->target = resolved(target, before);
+    result->target = resolved(target, before, info);
     const double whole = logitOf(result->target, before);
     result->whole = static_cast<float>(whole);
     const auto effect = [&] {

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace attn {
 namespace {
@@ -147,7 +148,11 @@ std::vector<int> sourceTokensOf(const LanguageModel& model, const std::string& t
     return model.sourceTokenizer() ? model.sourceTokenizer()->readWhole(text).ids : parseTokenIds(text);
 }
 
-Tensor targetInput(Graph& graph, int64_t vocabulary) { return graph.input(kTarget, {.shape = {1, vocabulary}}); }
+Tensor targetLogit(Tensor logits) {
+    const Tensor coefficients = logits.graph->input(kTarget, {.shape = {1, logits.shape().columns()}});
+    constexpr double kLargest = std::numeric_limits<float>::max();
+    return sum(multiply(clamp(logits, -kLargest, kLargest), coefficients)); // 0 times minus infinity is no number
+}
 
 void writeTarget(GpuExecutor& executor, const LogitTarget& target) { writeTarget(executor.input(kTarget), target); }
 

@@ -87,9 +87,11 @@ std::vector<int> tokensOf(const LanguageModel& model, const std::string& text);
 /// tokensOf() for the text that an encoder reads.
 std::vector<int> sourceTokensOf(const LanguageModel& model, const std::string& text);
 
-/// A graph input [1,V] with the coefficients of a target. Fill it with writeTarget().
-Tensor targetInput(Graph& graph, int64_t vocabulary);
-/// Fills the input that targetInput() added.
+/// The logit of a target: the sum of logits times its coefficients, which writeTarget() writes. A token or class that
+/// the model bars adds 0.
+/// @param logits [1,V] or [1,classes]  @return [1]
+Tensor targetLogit(Tensor logits);
+/// Fills the input that targetLogit() added.
 void writeTarget(GpuExecutor& executor, const LogitTarget& target);
 
 } // namespace attn

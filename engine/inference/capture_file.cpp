@@ -1,12 +1,13 @@
 #include "engine/inference/capture_file.h"
 
 #include "engine/core/error.h"
+#include "engine/inference/finite_count.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -36,8 +37,17 @@ void writeCapture(const std::string& path, const ModelInfo& model, const Input& 
         throw Error({.what = "the format is unknown", .where = path, .hint = "use the ending .safetensors or .npz"});
 }
 
-int64_t strangeValues(std::span<const float> values) {
-    return std::ranges::count_if(values, [](float x) { return !std::isfinite(x); });
+int64_t strangeValues(const CapturedHook& hook, const ModelInfo& model) {
+    FiniteCount count;
+    if (hook.name != "logits") {
+        count.add(hook.values);
+        return count.wrong();
+    }
+    int64_t strange = 0;
+    const auto row = static_cast<size_t>(hook.shape.columns());
+    for (size_t at = 0; at < hook.values.size(); at += row)
+        strange += wrongLogits(std::span(hook.values).subspan(at, row), model.activation);
+    return strange;
 }
 
 std::vector<int> parseTokenIds(const std::string& text) {

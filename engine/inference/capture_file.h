@@ -15,8 +15,9 @@ namespace attn {
 void writeCapture(const std::string& path, const ModelInfo& model, const Input& input,
                   const std::vector<CapturedHook>& hooks);
 
-/// How many values of a hook are no result: NaN or infinite. What a mask hides has the score kMasked.
-int64_t strangeValues(std::span<const float> values);
+/// How many values of a hook are no result: NaN or infinite, and of logits those of wrongLogits(). What a mask hides
+/// has the score kMasked.
+int64_t strangeValues(const CapturedHook& hook, const ModelInfo& model);
 
 /// Reads token ids: "1, 2,3". @throws Error naming the part that is not a number
 std::vector<int> parseTokenIds(const std::string& text);

@@ -17,12 +17,24 @@ void FiniteCount::require(const std::string& subject, const std::string& where) 
                  "of the weights (f16 holds up to 65504)"});
 }
 
-void requireLogits(std::span<const float> logits, const std::string& where, ClassActivation activation) {
+namespace {
+
+FiniteCount countOf(std::span<const float> logits, ClassActivation activation) {
     const bool mayBar = activation == ClassActivation::Softmax &&
                         std::ranges::any_of(logits, [](float logit) { return std::isfinite(logit); });
     FiniteCount count;
     for (const float logit : logits) count.add(mayBar && logit == -INFINITY ? 0 : static_cast<double>(logit));
-    count.require("logits", where);
+    return count;
+}
+
+} // namespace
+
+void requireLogits(std::span<const float> logits, const std::string& where, ClassActivation activation) {
+    countOf(logits, activation).require("logits", where);
+}
+
+int64_t wrongLogits(std::span<const float> logits, ClassActivation activation) {
+    return countOf(logits, activation).wrong();
 }
 
 } // namespace attn

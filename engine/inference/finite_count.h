@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <ranges>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@ public:
         for (const auto number : numbers)
             if (!std::isnan(static_cast<double>(number))) add(static_cast<double>(number));
     }
+    int64_t wrong() const { return static_cast<int64_t>(wrong_); } ///< how many are NaN or infinite
     /// @throws Error if any is not finite  @param subject what the numbers are: "logits"  @param where the model
     void require(const std::string& subject, const std::string& where) const;
 
@@ -46,5 +48,7 @@ void requireFinite(const Numbers& numbers, const std::string& subject, const std
 /// @throws Error as FiniteCount::require()
 void requireLogits(std::span<const float> logits, const std::string& where,
                    ClassActivation activation = ClassActivation::Softmax);
+/// How many logits are no answer by that rule. It also holds for the bias of a readout, which is added to the logits.
+int64_t wrongLogits(std::span<const float> logits, ClassActivation activation = ClassActivation::Softmax);
 
 } // namespace attn

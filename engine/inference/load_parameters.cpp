@@ -1,5 +1,6 @@
 #include "engine/inference/load_parameters.h"
 
+#include "engine/inference/finite_count.h"
 #include "engine/ops/training_ops.h"
 
 #include <fmt/format.h>
@@ -11,7 +12,10 @@
 namespace attn {
 namespace {
 
-void warnOf(const ParameterInfo& parameter, int64_t strange, std::vector<std::string>& warnings) {
+/// @param strange how many of its values are NaN or infinite
+void warnOf(const ParameterInfo& parameter, const TensorStore& store, int64_t strange,
+            std::vector<std::string>& warnings) {
+    if (strange > 0 && parameter.mayBar) strange = wrongLogits(store.read(parameter.name));
     if (strange == 0) return;
     warnings.push_back(fmt::format("{} of {} values of {} are NaN or infinite: the outputs cannot be trusted", strange,
                                    parameter.count, parameter.name));
@@ -29,7 +33,7 @@ std::vector<std::string> loadParameters(TensorStore& store, std::span<const Para
             progress(static_cast<float>(done) / static_cast<float>(std::max<int64_t>(count, 1)), parameter.name);
         const int64_t strange =
             read(parameter.name, Shape(parameter.shape), [&](const auto& fill) { store.write(parameter.name, fill); });
-        warnOf(parameter, strange, warnings);
+        warnOf(parameter, store, strange, warnings);
         done += parameter.count;
     }
     return warnings;
@@ -54,7 +58,7 @@ std::vector<std::string> ParameterCopy::run(const TensorStore& from) {
         const auto isFinite = [](float value) { return std::isfinite(value); };
         if (std::ranges::all_of(squares.subspan(i * parts, parts), isFinite)) continue;
         const std::vector<float> values = store_.read(names[i]); // the square of a large number may overflow
-        warnOf(parameters_[i], std::ssize(values) - std::ranges::count_if(values, isFinite), warnings);
+        warnOf(parameters_[i], store_, std::ssize(values) - std::ranges::count_if(values, isFinite), warnings);
     }
     return warnings;
 }

@@ -17,7 +17,7 @@ using LoadProgress = std::function<void(float fraction, const std::string& what)
 /// Fills a parameter. @return the number of values that are NaN or infinite
 using ParameterReader = std::function<int64_t(const std::string& name, const Shape& shape, const RowWriter& write)>;
 /// Loads parameters to the device. The store must have entries for them.
-/// @return a warning for each parameter with NaN or infinite values
+/// @return a warning for each parameter with NaN or infinite values, unless they only bar tokens or classes
 std::vector<std::string> loadParameters(TensorStore& store, std::span<const ParameterInfo> parameters,
                                         const ParameterReader& read, const LoadProgress& progress);
 

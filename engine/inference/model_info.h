@@ -25,6 +25,7 @@ struct ParameterInfo {
     std::string sourceName; ///< name in the file, empty for constructed models
     std::vector<int64_t> shape;
     int64_t count = 0;
+    bool mayBar = false; ///< whether minus infinity bars a token or class: the bias of a readout before a softmax
 };
 
 /// The description of a model, known without running it. Immutable once published.

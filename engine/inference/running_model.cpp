@@ -59,6 +59,17 @@ Run RunningModel::run(const Input& input, const Changes& changes, const Wanted& 
     return result;
 }
 
+namespace {
+
+bool mayBar(const ModelSpec& spec, const std::string& parameter) {
+    if (parameter == "unembed.b_U") return true;
+    const ReadoutSpec& readout = spec.classReadout();
+    const bool isOfClasses = parameter == "classifier.b" || parameter.ends_with("head.b_H");
+    return isOfClasses && readout.kind != TextReadout::Span && readout.activation == ClassActivation::Softmax;
+}
+
+} // namespace
+
 std::unique_ptr<RunningModel> loadModel(std::unique_ptr<ModelSource> source, const LoadOptions& options,
                                         const RunningModel::Progress& progress) {
     if (source->config().axis == AxisKind::Patches)
@@ -137,7 +148,8 @@ void RunningModel::prepare(const LoadOptions& options, const ModelGraph& listing
         info_.parameters.push_back({.name = name,
                                     .sourceName = source_->sourceName(name),
                                     .shape = shape.extents(),
-                                    .count = shape.elements()});
+                                    .count = shape.elements(),
+                                    .mayBar = mayBar(config(), name)});
 }
 
 void RunningModel::load(const Progress& progress) {

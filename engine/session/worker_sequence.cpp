@@ -390,9 +390,9 @@ void Session::Worker::on(const CaptureCommand& command) {
     next_.finishedExport = command.path;
     runAgain();
     for (const CapturedHook& hook : captured)
-        if (strangeValues(hook.values) > 0)
+        if (const int64_t strange = strangeValues(hook, model().info()); strange > 0)
             throw Error({.what = fmt::format("{} is written, but {} of {} values of {} are NaN or infinite",
-                                             command.path, strangeValues(hook.values), hook.values.size(), hook.name),
+                                             command.path, strange, hook.values.size(), hook.name),
                          .where = model().info().name,
                          .hint = "look for weights, or changes to the run, that are damaged or much too large"});
 }

@@ -207,12 +207,14 @@ TEST_CASE("not finite: a token that a model bars takes nothing from the numbers 
     const ModelFolder folder("bart");
     overfill(folder, "final_logits_bias", -std::numeric_limits<float>::infinity(), 1);
     const std::string asked = " '" + folder.path().string() + "' --source-tokens 3,4,5,0 --tokens 5,6";
-    for (const char* command : {"lens", "storage", "generate --max-tokens 2 --greedy"}) {
+    for (const char* command : {"lens", "lens --what gradients", "lens --what formed --top 100", "ablate", "storage",
+                                "generate --max-tokens 2 --greedy"}) {
         const Answer answer = runProgram(command + asked);
         INFO(command << '\n' << answer.text);
         CHECK(answer.code == 0);
-        CHECK_THAT(answer.text, !CONTAINS("nan"));
+        CHECK_THAT(answer.text, !CONTAINS("nan") && !CONTAINS("inf") && !CONTAINS("cannot be trusted"));
     }
+    checkRefused("lens --what gradients --target '#0'" + asked, "target: the model bars number 0");
 }
 
 TEST_CASE("generate: a beam search says that the rules of a folder bar every token", "[cli][gpu]") {
@@ -250,7 +252,28 @@ TEST_CASE("not finite: minus infinity among finite logits is a class that the mo
     writeFile(folder / "picture.ppm", "P6\n2 2\n255\n" + std::string(12, 'x'));
     const std::string asked = " '" + folder.path().string() + "' --image '" + (folder / "picture.ppm").string() + "'";
     const float infinity = std::numeric_limits<float>::infinity();
+    const auto parts = [&](const std::string& lens) { // of the logit of a class
+        const Answer answer = runProgram("lens --json --target 'thing 1' --what " + lens + asked, " 2>/dev/null");
+        INFO(answer.text);
+        REQUIRE(answer.code == 0);
+        const auto json = nlohmann::json::parse(answer.text);
+        std::vector<double> values{json.at("logit").get<double>()};
+        for (const auto& each : json.at(lens == "attribution" ? "components" : "patches"))
+            values.push_back(each.at(lens == "attribution" ? "value" : "integrated").get<double>());
+        return values;
+    };
+    const std::vector<double> attribution = parts("attribution"), gradients = parts("gradients");
     folder.setValues("classifier.bias", {-infinity});
+    CHECK_THAT(parts("attribution"), Catch::Matchers::Approx(attribution)); // the other classes are as they were
+    CHECK_THAT(parts("gradients"), Catch::Matchers::Approx(gradients));
+    const Answer formed = runProgram("lens --what formed --top 100" + asked);
+    INFO(formed.text);
+    CHECK(formed.code == 0);
+    CHECK_THAT(formed.text, CONTAINS("thing 6") && !CONTAINS("thing 0") && !CONTAINS("inf"));
+    for (const char* command : {"ablate", "lens --what attribution", "lens --what gradients"})
+        checkRefused(command + asked + " --target 'thing 0'", "target: the model bars number 0");
+    const std::string capture = "capture --hooks logits --out '" + (folder / "run.npz").string() + "'" + asked;
+    CHECK_THAT(runProgram(capture).text, CONTAINS("logits [1, 7]\n") && !CONTAINS("infinite")); // nothing is damaged
     checkProgram("classify --top 7" + asked, 0, {"thing 1", "thing 0"});
     checkProgram("detect" + asked, 0, {"L0 H0"});
     checkProgram("ablate" + asked, 0, {"logit of \"thing 1\""});
@@ -259,10 +282,17 @@ TEST_CASE("not finite: minus infinity among finite logits is a class that the mo
     folder.setValues("classifier.bias", {infinity});
     for (const char* command : {"classify", "detect", "ablate"})
         checkRefused(command + asked, "are NaN or infinite, so there is no result");
+    checkRefused(capture, "logits on, hold NaN or infinite values");
     // A softmax does not follow where the classes are independent, or where a number is the answer.
-    folder.setValues("classifier.bias", {-infinity});
     folder.edit("config.json", [](nlohmann::json& config) { config["problem_type"] = "multi_label_classification"; });
-    checkRefused("classify" + asked, "1 of 7 logits are NaN or infinite, so there is no result");
+    for (const float strange : {-infinity, infinity, std::numeric_limits<float>::quiet_NaN()}) {
+        folder.setValues("classifier.bias", {strange});
+        for (const char* command : {"classify", "ablate --target 'thing 1'", "lens --what attribution",
+                                    "lens --what gradients", "lens --what formed"})
+            checkRefused(command + asked, "1 of 7 logits are NaN or infinite, so there is no result");
+        checkProgram("models '" + folder.path().string() + "'", 0, {"1 of 7 values of head.b_H are NaN or infinite"});
+        checkRefused(capture, "logits on, hold NaN or infinite values");
+    }
 }
 
 TEST_CASE("not finite: a token that spoils the attention of a model without logits gets no kinds of heads",
