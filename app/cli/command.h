@@ -41,6 +41,7 @@ struct ModelOptions {
     DeviceChoice device;
     bool validation = false;
     Storage storage = Storage::F32; ///< of the weights
+    std::string_view without{};     ///< an option that the command cannot use and does not offer: "--kernels"
 
     void addTo(Command& command);
     /// Opens the model, with progress on standard error when that is a terminal.
@@ -116,7 +117,8 @@ Encoding readText(const Tokenizer& tokenizer, const std::string& text,
 std::vector<int64_t> doublingUpTo(int64_t first, int64_t last);
 
 /// Adds --device and --kernels.
-void addDevice(Command& command, DeviceChoice& choice);
+/// @param computes false for a command that runs nothing: it has no --kernels
+void addDevice(Command& command, DeviceChoice& choice, bool computes = true);
 void addJson(Command& command, bool& isJson);
 void printWarnings(const std::vector<std::string>& warnings); ///< to standard error
 /// Prints JSON with the warnings of the model that was opened for it. @param input warnings about what the model reads

@@ -122,19 +122,20 @@ void ModelOptions::addTo(Command& command) {
                   "model folder, .safetensors file, folder of a training run, or built-in model: " +
                       builtinModelNames())
         .required();
-    addDevice(command, device);
-    command
-        .textOption(
-            "--storage KIND",
-            [this](const std::string& given) {
-                const auto named = storageNamed(given);
-                if (!named) return fmt::format("\"{}\" is not one of f32, f16, bf16, q8_0, q4_0, q4_k", given);
-                storage = *named;
-                return std::string();
-            },
-            "how weights are kept in memory: f32, f16, bf16, q8_0, q4_0 or q4_k. Fewer bits write faster and less "
-            "exactly")
-        .defaultText("f32");
+    addDevice(command, device, without != "--kernels");
+    if (without != "--storage")
+        command
+            .textOption(
+                "--storage KIND",
+                [this](const std::string& given) {
+                    const auto named = storageNamed(given);
+                    if (!named) return fmt::format("\"{}\" is not one of f32, f16, bf16, q8_0, q4_0, q4_k", given);
+                    storage = *named;
+                    return std::string();
+                },
+                "how weights are kept in memory: f32, f16, bf16, q8_0, q4_0 or q4_k. Fewer bits write faster and less "
+                "exactly")
+            .defaultText("f32");
     command.flag("--validation", validation, "load the Vulkan validation layer");
 }
 
@@ -340,11 +341,12 @@ std::vector<int64_t> doublingUpTo(int64_t first, int64_t last) {
     return numbers;
 }
 
-void addDevice(Command& command, DeviceChoice& choice) {
+void addDevice(Command& command, DeviceChoice& choice, bool computes) {
     command
         .textOption("--device DEVICE", into(choice.device),
                     "Vulkan device, by index or by part of its name; see attention-cli devices")
         .defaultText("ATTN_DEVICE, or the best device");
+    if (!computes) return;
     command
         .textOption(
             "--kernels KIND",

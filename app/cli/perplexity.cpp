@@ -100,8 +100,7 @@ std::string mostChanged(const Asked& asked, const StorageEffects::Effect& effect
     return text;
 }
 
-int storage(const Command& command, const StorageOptions& options) {
-    refuseIdle(command, {"--storage"}, "this command, which measures every storage", "the other commands");
+int storage(const StorageOptions& options) {
     const Asked asked(options.asked, "storage");
     const auto found = asked.run<StorageEffects>(StorageEffectsAnalysis{});
     if (options.json) {
@@ -179,11 +178,12 @@ void addStorage(Command& command) {
         "f16, has the reason in its line; with --json, in \"problem\". With --image FILE, for a model that reads "
         "pictures: how many pictures it reads a second, and how far the probabilities of the classes are from those of "
         "f32, in bits; a picture has no perplexity.");
+    options->asked.model.without = "--storage"; // it measures every one
     options->asked.addTo(command);
     addJson(command, options->json);
     command.example("attention-cli storage builtin:stories --prompt 'Once upon a time there was a cat.'");
     command.example("attention-cli storage builtin:vit-fashion --image shoe.png");
-    command.action([=, &command] { return storage(command, *options); });
+    command.action([=] { return storage(*options); });
 }
 
 } // namespace attn::cli

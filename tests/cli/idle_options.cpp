@@ -164,7 +164,6 @@ TEST_CASE("options: every option of the other commands changes their output, or 
     checkOptions("eval builtin:induction-trained ");
     for (const auto& [arguments, option] : std::vector<std::pair<std::string, std::string>>{
              {"attend --spec mask=causal --random 8,4 --pixels 3 " + out, "--pixels"},
-             {"storage builtin:induction --storage q4_0", "--storage"},
              {"render builtin:induction --view lens --lens storage --storage q4_0 " + out, "--storage"},
              {"mask causal --size 4 --cell 3", "--cell"},
              {"cost mask=causal --parts", "SPEC"},
@@ -173,7 +172,8 @@ TEST_CASE("options: every option of the other commands changes their output, or 
              {"extrapolate --task copy --text a.txt " + out, "--text"},
              {"jobs stop sort --json", "--json"},
              {"jobs --kernels host", "--kernels"},
-             {"models builtin:induction --kernels shader", "--kernels"},
              {"lens builtin:induction --what composition --json --top 3", "--top"}})
         checkProgram(arguments, 1, {option + " changes nothing with"});
+    checkProgram("models builtin:induction --kernels shader", 2, {"unexpected argument: --kernels"}); // nor offered
+    checkProgram("storage builtin:induction --storage q4_0", 2, {"unexpected argument: --storage"});
 }
