@@ -24,35 +24,43 @@ int numberOf(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() ? value : -1;
 }
 
+/// @param option that names the token  @throws Error if the text names none, or one that the model has no logit for
 int tokenNamed(const LanguageModel& model, const std::string& text, const char* option) {
     const ModelInfo& info = model.info();
+    const auto known = [&](int id) {
+        if (id < info.vocabulary) return id;
+        throw Error({.what = fmt::format("the tokenizer has {} as number {}, but the model has only {} tokens",
+                                         inQuotes(text), id, info.vocabulary),
+                     .where = option,
+                     .hint = fmt::format("name a token up to #{}", info.vocabulary - 1)});
+    };
     if (text.front() == '#' || !model.tokenizer()) {
         const int id = numberOf(std::string_view(text).substr(text.front() == '#' ? 1 : 0));
         if (id >= 0 && id < info.vocabulary) return id;
-        throw Error({.what = fmt::format("the model has no token \"{}\"", text),
+        throw Error({.what = fmt::format("the model has no token {}", inQuotes(text)),
                      .where = option,
                      .hint = fmt::format("give a number from 0 to {}", info.vocabulary - 1)});
     }
     for (int id = 0; id < static_cast<int>(info.tokenTexts.size()); ++id)
-        if (info.tokenTexts[static_cast<size_t>(id)] == text) return id;
+        if (info.tokenTexts[static_cast<size_t>(id)] == text) return known(id);
     const Encoding encoding = model.tokenizer()->readWhole(text);
     std::vector<int> own;
     for (int id : encoding.ids)
         if (!model.tokenizer()->isSpecial(id)) own.push_back(id);
-    if (own.size() == 1 && encoding.missing.empty()) return own.front();
+    if (own.size() == 1 && encoding.missing.empty()) return known(own.front());
     throw Error({.what = encoding.missing.empty() ? fmt::format("\"{}\" is {} tokens", text, own.size())
                                                   : model.tokenizer()->noteOn(encoding),
                  .where = option,
                  .hint = "give one token as results show it, or its number, for example #123"});
 }
 
-int classNamed(const ModelInfo& info, const std::string& text) {
+int classNamed(const ModelInfo& info, const std::string& text, const char* option) {
     for (int index = 0; index < info.classes; ++index)
         if (info.labelOf(index) == text) return index;
     const int index = numberOf(text);
     if (index >= 0 && index < info.classes) return index;
-    throw Error({.what = fmt::format("there is no class \"{}\"", text),
-                 .where = info.name,
+    throw Error({.what = fmt::format("there is no class {}", inQuotes(text)),
+                 .where = option,
                  .hint = info.classes == 0 ? "this model has no classifier"
                                            : fmt::format("give a label, or a number from 0 to {}", info.classes - 1)});
 }
@@ -106,7 +114,8 @@ Asked::Asked(const AnalysisOptions& options, const char* command, const std::str
 
 int Asked::choiceNamed(const std::string& text, const char* option) const {
     if (text.empty()) return -1;
-    return hasClasses() ? classNamed(info(), text) : tokenNamed(languageModel(*model_), text, option);
+    return hasClasses() || !isText() ? classNamed(info(), text, option)
+                                     : tokenNamed(languageModel(*model_), text, option);
 }
 
 void Asked::refusePosition(const Command& command) const {

@@ -250,6 +250,29 @@ TEST_CASE("attention-cli lens, ablate and patch: a token that is not there, and 
         checkProgram(command + same, 1, {"--target and --against are both", "so their difference is always 0"});
 }
 
+TEST_CASE("attention-cli: a target beyond the tokens or classes of the model is named, with the option and the limit",
+          "[analysis][cli][gpu]") {
+    const ModelFolder folder; // GPT-2 of 61 tokens
+    const std::string text = "'" + folder.path().string() + "' --tokens 1,2";
+    nlohmann::json tokenizer = letterTokenizer(3);
+    tokenizer["model"]["vocab"]["ab"] = 70;
+    for (const std::string command : {"ablate ", "lens --what attribution ", "lens --what gradients "}) {
+        fs::remove(folder / "tokenizer.json");
+        checkProgram(command + text + " --target 61", 1,
+                     {"--target: the model has no token \"61\"; give a number from 0 to 60"});
+        writeFile(folder / "tokenizer.json", tokenizer.dump());
+        checkProgram(command + text + " --against '#61'", 1, {"--against: the model has no token \"#61\""});
+        checkProgram(command + text + " --target ab", 1,
+                     {"--target: the tokenizer has \"ab\" as number 70, but the model has only 61 tokens",
+                      "name a token up to #60"});
+    }
+    writeFile(folder / "picture.ppm", "P6\n2 2\n255\n" + std::string(12, 'x'));
+    const std::string picture = " --image '" + (folder / "picture.ppm").string() + "' --target 7";
+    const std::string golden = "ablate '" + std::string(ATTN_TEST_DIR) + "/golden/";
+    checkProgram(golden + "vit'" + picture, 1, {"--target: there is no class \"7\"", "a number from 0 to 6"});
+    checkProgram(golden + "vit_features'" + picture, 1, {"--target: there is no class \"7\"", "has no classifier"});
+}
+
 TEST_CASE("attention-cli perplexity: a pipe without a text is refused, not waited for", "[analysis][cli][gpu]") {
     const TemporaryFolder folder;
     REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
