@@ -10,6 +10,7 @@
 #include "engine/training/checkpoint.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
+#include "engine/training/run_data.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace attn::cli {
 namespace {
@@ -70,8 +74,11 @@ int evaluate(const EvalOptions& options) {
                "; for another model of classes, give --data FILE with labelled texts or pictures");
     const auto source = openModelSource(weights.string());
     if (source->config().classReadout().activation != ClassActivation::Softmax) return evaluateLabels(options, recipe);
-    printWarnings(source->warnings());
+    std::vector<std::string> warnings = source->warnings();
     Trainer trainer(readRecipe(recipe), options.device);
+    if (std::string change = changeOfData(recipe.parent_path(), [&] { return dataOf(trainer); }); !change.empty())
+        warnings.push_back(std::move(change));
+    printWarnings(warnings);
     loadWeights(trainer, weights);
     const Split split = options.split == "test"    ? Split::Test
                         : options.split == "train" ? Split::Train
@@ -82,10 +89,8 @@ int evaluate(const EvalOptions& options) {
     const Evaluation evaluation = trainer.evaluate(split, count);
     nlohmann::json json = evaluationJson(trainer, evaluation);
     nlohmann::json* const to = options.json ? &json : nullptr;
-    json.update({{"model", source->config().name},
-                 {"path", options.path},
-                 {"split", options.split},
-                 {"warnings", source->warnings()}});
+    json.update(
+        {{"model", source->config().name}, {"path", options.path}, {"split", options.split}, {"warnings", warnings}});
     if (!to) printEvaluation(trainer, evaluation, options.split);
     printBleu(trainer, split, options.split, to);
     printSpans(trainer, split, options.split, to);

@@ -15,6 +15,7 @@
 #include "engine/models/model_source.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/recipe.h"
+#include "engine/training/run_data.h"
 #include "engine/training/tasks/catalogue.h"
 #include "engine/training/tasks/image_task.h"
 #include "engine/training/tasks/readout_task.h"
@@ -81,8 +82,14 @@ void addTexts(Measured& measured, const std::vector<LabelledRow>& rows) {
 }
 
 /// The examples of the run's task.
-void addExamples(Measured& measured, const EvalOptions& options, const Recipe& recipe) {
+void addExamples(Measured& measured, const EvalOptions& options, const fs::path& recipeFile) {
+    const Recipe recipe = readRecipe(recipeFile);
     const Task& task = taskNamed(recipe.task);
+    const auto noteChange = [&](const std::vector<fs::path>& pictures) {
+        std::string change =
+            changeOfData(recipeFile.parent_path(), [&] { return dataOf(task, recipe.settings.data, pictures); });
+        if (!change.empty()) measured.warnings.push_back(std::move(change));
+    };
     const ModelInfo& info = measured.model->info();
     if ((measured.activation() == ClassActivation::None) != (task.activation == ClassActivation::None))
         refuseTask(task, info,
@@ -99,6 +106,7 @@ void addExamples(Measured& measured, const EvalOptions& options, const Recipe& r
         settings.data.modelLabels = measured.labels;
         const std::shared_ptr<const ImageTaskInstance> instance = makeImageTask(task, settings);
         if (instance->labels() != measured.labels) refuseTask(task, info, "it has other classes");
+        noteChange(instance->files());
         measured.examples = instance->rowCount(split).value_or(kOfEndless);
         measured.targets.resize(measured.examples * width);
         for (size_t i = 0; i < measured.examples; ++i) {
@@ -116,6 +124,7 @@ void addExamples(Measured& measured, const EvalOptions& options, const Recipe& r
     std::vector<LabelledRow> rows = readLabelledRows(recipe.settings.data.text, measured.labels,
                                                      labelKindOf(measured.activation()), false, &remark);
     if (!remark.empty()) measured.warnings.push_back(remark);
+    noteChange({});
     std::erase_if(rows, [&](const LabelledRow& row) { return isForValidation(row.text) == (split == Split::Train); });
     for (const LabelledRow& row : rows)
         measured.targets.insert(measured.targets.end(), row.targets.begin(), row.targets.end());
@@ -164,7 +173,7 @@ Measured opened(const EvalOptions& options, const fs::path& recipe) {
         measured.model = std::move(text);
     }
     if (options.data.empty())
-        addExamples(measured, options, readRecipe(recipe));
+        addExamples(measured, options, recipe);
     else
         addRows(measured, options.data);
     if (measured.examples == 0)

@@ -1,5 +1,6 @@
 #include "engine/training/run_data.h"
 
+#include "engine/core/attempt.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/data/word_pieces.h"
@@ -27,17 +28,19 @@ bool isHash(const std::string& text) {
 } // namespace
 
 std::vector<RunData> dataOf(const Trainer& trainer) {
-    const Task& task = trainer.task();
-    const DataSettings& data = trainer.recipe().settings.data;
+    std::vector<fs::path> pictures;
+    if (const ImageObjective* images = imagesOf(trainer)) pictures = images->instance().files();
+    if (const SequenceObjective* sequences = sequencesOf(trainer)) pictures = sequences->instance().files();
+    return dataOf(trainer.task(), trainer.recipe().settings.data, pictures);
+}
+
+std::vector<RunData> dataOf(const Task& task, const DataSettings& data, const std::vector<fs::path>& pictures) {
     std::vector<RunData> all;
     const auto add = [&](const char* field, const fs::path& file) {
         if (!file.empty()) all.push_back({.field = field, .path = file, .hash = sha256OfFile(file)});
     };
     if (task.readsText && data.text != kBuiltinStories) add("text", data.text);
     if (task.readsTranslation) add("translation", data.translation);
-    std::vector<fs::path> pictures;
-    if (const ImageObjective* images = imagesOf(trainer)) pictures = images->instance().files();
-    if (const SequenceObjective* sequences = sequencesOf(trainer)) pictures = sequences->instance().files();
     if (pictures.empty()) return all;
     std::error_code error;
     const fs::path path = data.pictures.empty() ? pictures.front().parent_path() : data.pictures;
@@ -84,6 +87,13 @@ void requireKept(const fs::path& run, const std::vector<RunData>& all) {
                                              each.hash, found->second),
                          .where = each.path.string(),
                          .hint = "restore it, or start another training run with --from and the folder of this one"});
+}
+
+std::string changeOfData(const fs::path& run, const std::function<std::vector<RunData>()>& now) {
+    std::error_code error;
+    if (!fs::exists(run / kHashFile, error)) return {};
+    const auto failure = attempt(run.string(), [&] { requireKept(run, now()); });
+    return failure ? failure->where + " " + failure->what : std::string();
 }
 
 } // namespace attn

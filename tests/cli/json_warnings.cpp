@@ -86,6 +86,41 @@ TEST_CASE("eval: the JSON of two runs tells them apart", "[cli][gpu]") {
     }
 }
 
+TEST_CASE("eval: data that have changed since the training are named, in words and in JSON", "[cli][gpu]") {
+    const TemporaryFolder folder;
+    std::string text, table = "text,labels\n", pictures = "file_name,labels\n";
+    for (int i = 0; i < 80; ++i) {
+        const std::string number = std::to_string(i), label = i % 3 == 0 ? "sun|wind" : i % 2 == 0 ? "sun" : "rain";
+        text += number + " is a number\n";
+        table += "day " + number + "," + label + "\n";
+        pictures += number + ".ppm," + label + "\n";
+        writeFile(folder / (number + ".ppm"), "P6\n8 8\n255\n" + std::string(8 * 8 * 3, static_cast<char>(i)));
+    }
+    struct Learned {
+        std::string name, contents, arguments;
+    };
+    for (const Learned& data :
+         {Learned{"text.txt", text, "text --set context=8 --text '" + folder.path().string() + "/text.txt'"},
+          Learned{"table.csv", table, "text-labels --text '" + folder.path().string() + "/table.csv'"},
+          Learned{"metadata.csv", pictures, "picture-labels --set size=8 --data '" + folder.path().string() + "'"}}) {
+        INFO(data.name);
+        const fs::path file = folder / data.name, run = folder / "run";
+        writeFile(file, data.contents);
+        checkProgram("train --layers 1 --heads 2 --width 16 --batch 2 --steps 1 --out '" + run.string() + "' --task " +
+                         data.arguments,
+                     0, {});
+        const std::string command = "eval '" + run.string() + "'", changed = "has changed since the training run began";
+        CHECK_FALSE(names(jsonOf(command).at("warnings"), changed));
+        writeFile(file, data.contents + data.contents.substr(data.contents.rfind('\n', data.contents.size() - 2) + 1));
+        CHECK(names(jsonOf(command).at("warnings"), changed));
+        checkProgram(command, 0, {"attention-cli: warning: ", changed + ": its hash begins with "});
+        fs::remove(run / "data.sha256"); // as in a run of an older version
+        CHECK_FALSE(names(jsonOf(command).at("warnings"), changed));
+        fs::remove_all(run);
+        fs::remove(file);
+    }
+}
+
 TEST_CASE("options: a position is refused where the model says a class of its whole input", "[cli][gpu]") {
     const TemporaryFolder folder;
     writeFile(folder / "square.ppm", "P6 48 48 255\n" + std::string(48 * 48 * 3, 'x'));
