@@ -8,12 +8,12 @@
 #include "engine/jobs/publisher.h"
 #include "engine/jobs/thread_priority.h"
 #include "engine/models/memory_source.h"
+#include "engine/session/training_answers.h"
 #include "engine/training/answers.h"
 #include "engine/training/checkpoint.h"
 #include "engine/training/recipe.h"
 #include "engine/training/run.h"
 #include "engine/training/starting_loss.h"
-#include "engine/training/tasks/catalogue.h"
 #include "engine/training/trainer.h"
 
 #include <atomic>
@@ -77,11 +77,9 @@ private:
     using State = TrainingSnapshot::State;
     static constexpr std::chrono::milliseconds kInterval{33};    ///< between snapshots
     static constexpr std::chrono::milliseconds kAskedEvery{250}; ///< looks for requests of other programs while paused
-    static constexpr int kSamples = 12;
-    static constexpr double kTrainingPart = 0.8; ///< of the work of prepare()
-    static constexpr int kThumbnail = 64;        ///< pixels of a drawing that nobody sees
+    static constexpr double kTrainingPart = 0.8;                 ///< of the work of prepare()
+    static constexpr int kThumbnail = 64;                        ///< pixels of a drawing that nobody sees
     static constexpr const char* kSmaller = "choose a smaller model or batch";
-    static constexpr size_t kMostAnswers = 128; ///< of steps; those of pictures take 0.1 MB each
 
     void run(const std::stop_token& stop) {
         lowerThreadPriority();
@@ -372,55 +370,8 @@ private:
     }
 
     void takeAnswers() {
-        AnswersAtStep now{.step = run_->trainer().stepsDone()};
-        if (imagesOf(run_->trainer()))
-            now.predictions = predictions();
-        else
-            now.samples = samples();
-        AnswersBySteps all = *next_.allAnswers;
-        std::erase_if(all, [&](const AnswersAtStep& each) { return each.step >= now.step; }); // the run went back
-        if (all.size() >= kMostAnswers) // every second of them stays
-            std::erase_if(all, [at = 0](const AnswersAtStep&) mutable { return at++ % 2 == 1; });
-        all.push_back(now);
-        next_.answers = std::move(now);
-        next_.allAnswers = std::make_shared<const AnswersBySteps>(std::move(all));
-    }
-
-    std::shared_ptr<const std::vector<SampleAnswer>> samples() {
-        auto samples = std::make_shared<std::vector<SampleAnswer>>();
-        const TaskInstance& task = sequencesOf(run_->trainer())->instance();
-        const bool isWritten = taskNamed(run_->trainer().recipe().task).readout == TextReadout::NextToken;
-        for (const TaskAnswer& answer : answersOf(run_->trainer(), Split::Validation, 0, kSamples)) {
-            const auto& [prompt, expected, source, parents, numbers] = answer.example;
-            const auto room = static_cast<size_t>(task.contextLength()) - (source.empty() ? prompt.size() : 1);
-            const auto shown = std::span(answer.given).first(isWritten ? std::min(answer.given.size(), room) : 0);
-            const std::vector<int32_t>& tokens = source.empty() ? prompt : source;
-            const auto textsOf = [&](std::span<const int32_t> ids, std::span<const float> said) {
-                return answer.example.numbers.empty()
-                           ? task.answerTexts(answer.example, ids)
-                           : std::vector{answerText(run_->trainer().task().activation, task.labels(), said)};
-            };
-            samples->push_back({.question = {.text = task.tokenizer().decode(tokens, true),
-                                             .tokens = tokens,
-                                             .target = {shown.begin(), shown.end()},
-                                             .parents = parents},
-                                .expected = textsOf(expected, numbers),
-                                .given = textsOf(answer.given, answer.said),
-                                .error = run_->trainer().task().activation == ClassActivation::None
-                                             ? std::optional(meanDistance(answer.said, numbers))
-                                             : std::nullopt});
-        }
-        return samples;
-    }
-
-    std::shared_ptr<const ImagePredictions> predictions() {
-        Trainer& trainer = run_->trainer();
-        constexpr int kShown = 48, kMeasured = 512;
-        auto predictions = std::make_shared<ImagePredictions>();
-        predictions->labels = imagesOf(trainer)->instance().labels();
-        predictions->examples = predictionsOf(trainer, Split::Validation, 0, kShown);
-        predictions->confusion = trainer.evaluate(Split::Validation, kMeasured).confusion;
-        return predictions;
+        next_.answers = answersNow(run_->trainer());
+        next_.allAnswers = std::make_shared<const AnswersBySteps>(withAnswers(*next_.allAnswers, next_.answers));
     }
 
     void publish() {
