@@ -32,6 +32,21 @@ TEST_CASE("warnings: the JSON of every command that opens a model has those of t
     CHECK(jsonOf("eval builtin:sort").at("warnings").empty());
 }
 
+TEST_CASE("warnings: a damaged tensor is named by every command that opens the model, also if it does not read it",
+          "[cli][gpu]") {
+    const ModelFolder folder("bert");
+    folder.setValues("cls.predictions.bias", {std::numeric_limits<float>::quiet_NaN()}); // patterns do not need it
+    const std::string model = " '" + folder.path().string() + "'", text = model + " --tokens 1,2,3,4 ",
+                      out = "--out '" + (folder / "out").string();
+    for (const std::string& arguments :
+         {"models" + model, "detect" + model, "lens --what flow" + text, "lens --what weighted" + text,
+          "capture --hooks '*.hook_pattern'" + text + out + ".npz'", "render --view attention" + text + out + ".svg'"})
+        checkProgram(arguments, 0, {"warning: 1 of 37 values of unembed.b_U are NaN or infinite"});
+    CHECK(names(jsonOf("lens --what flow" + text).at("warnings"), "values of unembed.b_U"));
+    folder.setValues("cls.predictions.bias", {-std::numeric_limits<float>::infinity()}); // bars a token
+    CHECK(jsonOf("models" + model).at("warnings").empty());
+}
+
 TEST_CASE("warnings: a picture that is cropped or changes its ratio says so, in words and in JSON", "[cli][gpu]") {
     const TemporaryFolder folder;
     const std::string wide = (folder / "wide.ppm").string(), square = (folder / "square.ppm").string();
