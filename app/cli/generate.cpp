@@ -3,6 +3,7 @@
 
 #include "app/figures/export_figure.h"
 #include "app/figures/read_image.h"
+#include "engine/analysis/formed_path.h"
 #include "engine/core/error.h"
 #include "engine/core/quoting.h"
 #include "engine/inference/beam_search.h"
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <unistd.h>
 
 namespace attn::cli {
@@ -90,7 +90,7 @@ HowToWrite howToWrite(const Command& command, const GenerateOptions& options, co
 
 /// The logits of written tokens compared with those of the formed path.
 struct FormedCheck {
-    double largestDifference = 0, largestLogit = 0;
+    FormedDistance distance;
     int tokens = 0, sameChoice = 0; ///< tokens compared, and those for which both rate the same token highest
 };
 /// @param written logits before each written token; the first is the token after `promptLength` tokens
@@ -101,11 +101,7 @@ FormedCheck compareWithFormed(LanguageModel& model, const std::vector<std::vecto
     for (size_t i = 0; i < written.size(); ++i) {
         const std::span<const float> own = written[i],
                                      other = std::span(formed).subspan((promptLength - 1 + i) * own.size(), own.size());
-        for (size_t v = 0; v < own.size(); ++v) {
-            const auto a = static_cast<double>(own[v]), b = static_cast<double>(other[v]);
-            check.largestDifference = std::max(check.largestDifference, std::abs(a - b));
-            check.largestLogit = std::max(check.largestLogit, std::abs(b));
-        }
+        check.distance.add(model.info(), own, other);
         ++check.tokens;
         if (std::ranges::max_element(own) - own.begin() == std::ranges::max_element(other) - other.begin())
             ++check.sameChoice;
@@ -299,8 +295,8 @@ int generate(const Command& command, const GenerateOptions& options) {
         if (options.formed)
             result["formed"] = {{"tokens", check.tokens},
                                 {"sameChoice", check.sameChoice},
-                                {"largestDifference", check.largestDifference},
-                                {"largestLogit", check.largestLogit}};
+                                {"largestDifference", check.distance.difference},
+                                {"largestLogit", check.distance.largest}};
         print(std::move(result), model->info());
         return kDone;
     }
@@ -312,7 +308,8 @@ int generate(const Command& command, const GenerateOptions& options) {
             stderr,
             "formed path: it rates the same token highest at {} of {} places; logits, up to {:.4g}, differ by at "
             "most {:.2g}\n",
-            check.sameChoice, check.tokens, check.largestLogit, check.largestDifference);
+            check.sameChoice, check.tokens, static_cast<double>(check.distance.largest),
+            static_cast<double>(check.distance.difference));
     printEnd(options, end, ended);
     return kDone;
 }

@@ -10,6 +10,15 @@
 
 namespace attn {
 
+void FormedDistance::add(const ModelInfo& model, std::span<const float> own, std::span<const float> formed) {
+    for (const std::span<const float> each : {own, formed}) requireLogits(each, model.name, model.activation);
+    for (size_t id = 0; id < own.size(); ++id) {
+        if (std::isinf(own[id]) && std::isinf(formed[id])) continue;
+        difference = std::max(difference, std::abs(own[id] - formed[id]));
+        largest = std::max(largest, std::abs(formed[id]));
+    }
+}
+
 std::shared_ptr<AnalysisResult> FormedPathAnalysis::run(RunningModel& model, const AnalysisContext& context) const {
     const Input& input = context.input;
     const std::vector<float> all = model.formedLogits(input);
@@ -17,21 +26,15 @@ std::shared_ptr<AnalysisResult> FormedPathAnalysis::run(RunningModel& model, con
     const auto formed = std::span(all).subspan(model.predictedRow(input) * size, size);
     // With a cache, only the last token is run, and the views show its results.
     const std::vector<float> own = model.predictFrom(input, input.isText() ? input.tokens().size() - 1 : 0);
-    for (const std::span<const float> each : {std::span<const float>(own), std::span<const float>(formed)})
-        requireLogits(each, model.info().name, model.info().activation);
+    FormedDistance distance;
+    distance.add(model.info(), own, formed);
 
     auto result = std::make_shared<FormedPath>();
+    result->largestDifference = distance.difference;
+    result->largestLogit = distance.largest;
     result->ids.resize(size);
     std::iota(result->ids.begin(), result->ids.end(), 0);
-    const auto isBarred = [&](int id) { // by both paths, so that they do not differ
-        return std::isinf(own[static_cast<size_t>(id)]) && std::isinf(formed[static_cast<size_t>(id)]);
-    };
-    std::erase_if(result->ids, isBarred);
-    for (const int id : result->ids) {
-        const auto at = static_cast<size_t>(id);
-        result->largestDifference = std::max(result->largestDifference, std::abs(own[at] - formed[at]));
-        result->largestLogit = std::max(result->largestLogit, std::abs(formed[at]));
-    }
+    std::erase_if(result->ids, [&](int id) { return std::isinf(own[static_cast<size_t>(id)]); }); // barred
     const size_t shown = std::min(result->ids.size(), static_cast<size_t>(choices));
     std::ranges::partial_sort(result->ids, result->ids.begin() + static_cast<std::ptrdiff_t>(shown), std::greater(),
                               [&](int id) { return own[static_cast<size_t>(id)]; });

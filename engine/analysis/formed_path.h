@@ -2,10 +2,20 @@
 
 #include "engine/analysis/analysis.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
 namespace attn {
+
+struct ModelInfo;
+
+/// How far logits of a run lie from those of the formed path. What both bar is no difference.
+struct FormedDistance {
+    float difference = 0, largest = 0; ///< the largest difference, and the largest logit, of the absolute values
+    /// @throws Error as requireLogits(), for either row
+    void add(const ModelInfo& model, std::span<const float> own, std::span<const float> formed);
+};
 
 /// The prediction of a run beside that of the formed path, which computes the same with whole patterns, and without
 /// fused kernels, a key/value cache or a running state. They differ only by rounding.

@@ -208,7 +208,7 @@ TEST_CASE("not finite: a token that a model bars takes nothing from the numbers 
     overfill(folder, "final_logits_bias", -std::numeric_limits<float>::infinity(), 1);
     const std::string asked = " '" + folder.path().string() + "' --source-tokens 3,4,5,0 --tokens 5,6";
     for (const char* command : {"lens", "lens --what gradients", "lens --what formed --top 100", "ablate", "storage",
-                                "generate --max-tokens 2 --greedy"}) {
+                                "generate --max-tokens 2 --greedy --formed"}) {
         const Answer answer = runProgram(command + asked);
         INFO(command << '\n' << answer.text);
         CHECK(answer.code == 0);
