@@ -1,0 +1,73 @@
+#include "engine/attention/known_attentions.h"
+
+#include <array>
+
+namespace attn {
+
+std::span<const KnownAttention> knownAttentions() {
+    static constexpr std::array<KnownAttention, 13> kKnown{{
+        {"GPT-2",
+         "A token sees itself and all earlier tokens; a learned vector says at which position it stands.",
+         "heads=multi_head(4), position=learned, mask=causal",
+         {"Radford et al.", 2019, "Language Models are Unsupervised Multitask Learners", "section 2.3", "OpenAI"}},
+        {"Llama 3",
+         "Several query heads share the keys and values of one head, and rotations encode the distance.",
+         "heads=grouped_query(8, 2), position=rope(500000), mask=causal",
+         {"Dubey et al.", 2024, "The Llama 3 Herd of Models", "section 3.2", "arXiv:2407.21783"}},
+        {"BERT",
+         "A token sees the whole text, also what follows it.",
+         "heads=multi_head(4), position=learned, mask=full",
+         {"Devlin et al.", 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
+          "section 3", "arXiv:1810.04805"}},
+        {"T5, encoder",
+         "A token sees the whole text, and a learned number for each distance is added to the scores.",
+         "heads=multi_head(4), position=t5, score=dot, mask=full",
+         {"Raffel et al.", 2020, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
+          "section 2.1", "arXiv:1910.10683"}},
+        {"BLOOM",
+         "ALiBi lowers the score of a distant key, in each head at another rate.",
+         "heads=multi_head(4), position=alibi, mask=causal",
+         {"Le Scao et al.", 2022, "BLOOM: A 176B-Parameter Open-Access Multilingual Language Model", "section 3.2",
+          "arXiv:2211.05100"}},
+        {"Mistral 7B",
+         "A token sees only the nearest earlier tokens; several layers carry information further.",
+         "heads=grouped_query(8, 2), position=rope, mask=causal & window(8)",
+         {"Jiang et al.", 2023, "Mistral 7B", "section 2", "arXiv:2310.06825"}},
+        {"Transformer-XL",
+         "A token sees its own segment and the one before, and knows distances in place of positions.",
+         "heads=multi_head(4), position=transformer_xl, memory=segments(8), mask=causal",
+         {"Dai et al.", 2019, "Transformer-XL: Attentive Language Models beyond a Fixed-Length Context",
+          "sections 3.2 and 3.3", "arXiv:1901.02860"}},
+        {"Sparse Transformer",
+         "A token sees the tokens just before it, and every 8th token further back.",
+         "heads=multi_head(4), position=learned, mask=strided(8)",
+         {"Child et al.", 2019, "Generating Long Sequences with Sparse Transformers", "section 4.3",
+          "arXiv:1904.10509"}},
+        {"Longformer",
+         "A token sees its neighbours; the first token sees all others and is seen by all.",
+         "heads=multi_head(4), projections=global(1), position=learned, mask=longformer(4, 1, 1)",
+         {"Beltagy et al.", 2020, "Longformer: The Long-Document Transformer", "section 3.1", "arXiv:2004.05150"}},
+        {"BigBird",
+         "A block of tokens sees its neighbours, the first block, and a block that is drawn at random.",
+         "heads=multi_head(4), position=learned, mask=bigbird(2, 3, 1, 1, 0)",
+         {"Zaheer et al.", 2020, "Big Bird: Transformers for Longer Sequences", "section 2 and appendix D",
+          "arXiv:2007.14062"}},
+        {"Reformer",
+         "A hash puts similar tokens into one bucket, and a token meets only those of its bucket.",
+         "heads=shared_query_key(4), position=learned, normaliser=reformer(8, 2, 0), mask=causal",
+         {"Kitaev et al.", 2020, "Reformer: The Efficient Transformer", "section 2", "arXiv:2001.04451"}},
+        {"Linear Transformer",
+         "Products of features replace the softmax, so that a running sum holds all earlier tokens.",
+         "heads=multi_head(4), position=learned, normaliser=linear, mask=causal",
+         {"Katharopoulos et al.", 2020, "Transformers are RNNs: Fast Autoregressive Transformers with Linear Attention",
+          "section 3.2 to 3.4", "arXiv:2006.16236"}},
+        {"Performer",
+         "Random features come close to the softmax, and a running sum holds all earlier tokens.",
+         "heads=multi_head(4), position=learned, normaliser=favor, mask=causal",
+         {"Choromanski et al.", 2021, "Rethinking Attention with Performers", "section 2.3 and 2.4",
+          "arXiv:2009.14794"}},
+    }};
+    return kKnown;
+}
+
+} // namespace attn
