@@ -177,7 +177,7 @@ TEST_CASE("lab: the finder opens actions, panels, parts, lessons and models by w
     find("lenses panel");
     CHECK(lab.find<QToolButton>("workspace.inspect").isChecked());
     find("alibi");
-    CHECK(lab.find<QTabWidget>("playViews").currentIndex() == 2);
+    CHECK(lab.find<QTabWidget>("playViews").currentIndex() == 3);
     CHECK(lab.find<QTreeWidget>("partList").currentItem()->text(0).contains("ALiBi", Qt::CaseInsensitive));
     find("sort model");
     CHECK(lab.snapshot().model->name == "sort");

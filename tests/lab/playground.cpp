@@ -323,7 +323,7 @@ TEST_CASE("lab: the playground is saved with the session and comes back", "[lab]
 
 TEST_CASE("lab: every part has a reference card with its source, and draws its own picture", "[lab]") {
     PlaygroundWindow lab;
-    lab.find<QTabWidget>("playViews").setCurrentIndex(2);
+    lab.find<QTabWidget>("playViews").setCurrentIndex(3);
     auto& list = lab.find<QTreeWidget>("partList");
     const auto& picture = lab.find<MatrixView>("partPicture");
     const auto* cards = lab.window().findChild<PartCards*>();
@@ -394,7 +394,7 @@ TEST_CASE("lab: Try this part keeps the other parts of the composition, and undo
     PlaygroundWindow lab;
     type(lab.find<QLineEdit>("specText"), "heads=multi_head(2), normaliser=sigmoid, mask=window(8)");
     const AttentionSpec before = lab.window().findChild<SpecEditor*>()->spec();
-    lab.find<QTabWidget>("playViews").setCurrentIndex(2);
+    lab.find<QTabWidget>("playViews").setCurrentIndex(3);
     auto& list = lab.find<QTreeWidget>("partList");
     const auto found = list.findItems("RoPE", Qt::MatchContains | Qt::MatchRecursive);
     REQUIRE_FALSE(found.empty());
@@ -411,7 +411,7 @@ TEST_CASE("lab: Try this part keeps the other parts of the composition, and undo
 TEST_CASE("lab: painting a cell changes the mask, and undo takes it back", "[lab]") {
     PlaygroundWindow lab;
     type(lab.find<QLineEdit>("specText"), "mask=causal");
-    lab.find<QTabWidget>("playViews").setCurrentIndex(1);
+    lab.find<QTabWidget>("playViews").setCurrentIndex(2);
     auto& canvas = lab.find<MatrixView>("maskCanvas");
     const auto& editor = *lab.window().findChild<SpecEditor*>();
     const auto centre = [&](const MatrixCell& cell) { return canvas.figureLayout().cellRect(cell).center().toPoint(); };
@@ -450,7 +450,7 @@ TEST_CASE("lab: painting a cell changes the mask, and undo takes it back", "[lab
 TEST_CASE("lab: the reach of a token grows by a window's width with each layer", "[lab]") {
     PlaygroundWindow lab;
     type(lab.find<QLineEdit>("specText"), "mask=causal & window(4)");
-    lab.find<QTabWidget>("playViews").setCurrentIndex(1);
+    lab.find<QTabWidget>("playViews").setCurrentIndex(2);
     const auto& reach = lab.find<MatrixView>("reachMap").figure();
     lab.find<QSpinBox>("reachToken").setValue(31);
     lab.find<QSpinBox>("reachLayers").setValue(3);

@@ -28,7 +28,7 @@ void choose(LabWindow& lab, const char* id) {
 
 TEST_CASE("lab: the positions tab shows what the chosen part does, also beyond the trained length", "[lab]") {
     PlaygroundWindow lab;
-    lab.find<QTabWidget>("playViews").setCurrentIndex(3);
+    lab.find<QTabWidget>("playViews").setCurrentIndex(4);
     REQUIRE(showsPosition(lab, "alibi"));
     const auto& added = lab.find<LinesView>("positionAdded");
     REQUIRE(lab.waitFor([&] { return added.isVisible(); }));
@@ -68,7 +68,7 @@ TEST_CASE("lab: the positions tab shows what the chosen part does, also beyond t
 
 TEST_CASE("lab: a dependency tree is drawn over the words, and a list that is no tree is explained", "[lab]") {
     PlaygroundWindow lab;
-    lab.find<QTabWidget>("playViews").setCurrentIndex(3);
+    lab.find<QTabWidget>("playViews").setCurrentIndex(4);
     choose(lab, "dependency_tree");
     REQUIRE(showsPosition(lab, "dependency_tree"));
     const auto* tree = static_cast<const TreeView*>(&lab.find<QWidget>("positionTree"));

@@ -14,7 +14,7 @@ TEST_CASE("lab: Train this attention opens the Train panel with the spec, its he
 
     // A card: its part among defaults, and positions. Its queries see later tokens, so an encoder learns with it.
     lab.showPanel("playground");
-    lab.find<QTabWidget>("playViews").setCurrentIndex(2);
+    lab.find<QTabWidget>("playViews").setCurrentIndex(3);
     auto& list = lab.find<QTreeWidget>("partList");
     const auto found = list.findItems("Local window", Qt::MatchContains | Qt::MatchRecursive);
     REQUIRE_FALSE(found.empty());

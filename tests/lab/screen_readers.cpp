@@ -93,7 +93,7 @@ TEST_CASE("lab: what a painted widget says follows the pointer and the arrow key
     CHECK(pattern.accessibleDescription() != first);
     CHECK(pattern.accessibleDescription().contains("key j = 1"));
 
-    lab.find<QTabWidget>("playViews").setCurrentIndex(3);
+    lab.find<QTabWidget>("playViews").setCurrentIndex(4);
     auto& bias = lab.find<LinesView>("positionAdded");
     REQUIRE(lab.waitFor([&] { return bias.isVisible() && !bias.figure().isEmpty(); }));
     bias.setFocus();

@@ -2,6 +2,7 @@
 
 #include "app/figures/token_label.h"
 #include "app/lab/bridge/playground_bridge.h"
+#include "app/lab/widgets/attention_gallery.h"
 #include "app/lab/widgets/comparison_view.h"
 #include "app/lab/widgets/cost_view.h"
 #include "app/lab/widgets/elided_label.h"
@@ -78,7 +79,12 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
     split->setChildrenCollapsible(false);
     split->addWidget(makeControls());
     views_ = spoken(new QTabWidget, "playViews", tr("Views of the playground"));
-    views_->addTab(makeMaps(), tr("Heatmaps"));
+    gallery_ = new AttentionGallery;
+    views_->addTab(gallery_, tr("Known models"));
+    connect(gallery_, &AttentionGallery::chosen, this, &PlaygroundPanel::begin);
+    mapsPage_ = makeMaps();
+    views_->addTab(mapsPage_, tr("Heatmaps"));
+    views_->setCurrentWidget(mapsPage_);
     painter_ = new MaskPainter;
     views_->addTab(painter_, tr("Paint a mask"));
     cards_ = new PartCards;
@@ -103,7 +109,7 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
     connect(cards_, &PartCards::queryChanged, this, &PlaygroundPanel::ask);
     connect(cards_, &PartCards::tried, this, [this](const Part* part) {
         edit(with(specWith(*part, edited())), "card");
-        views_->setCurrentIndex(0);
+        views_->setCurrentWidget(mapsPage_);
     });
     connect(cards_, &PartCards::trainingAsked, this, &PlaygroundPanel::train);
     connect(cards_, &PartCards::trainingAskedWith, this, [this](const Recipe& recipe) {
@@ -117,7 +123,7 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
     });
     split->setStretchFactor(1, 1);
     makeRow(this, spacing::kGap, {split});
-    followTheme(bench_, maps_, comparison_, painter_, cards_, costs_, positions_, paths_, linear_, patches_);
+    followTheme(bench_, gallery_, maps_, comparison_, painter_, cards_, costs_, positions_, paths_, linear_, patches_);
     connect(&bench_.playground(), &PlaygroundBridge::changed, this, &PlaygroundPanel::receive);
     apply({.query = firstQuery()});
 }
@@ -240,6 +246,17 @@ void PlaygroundPanel::train(const AttentionSpec& spec, std::optional<Slot> slot)
     bench_.showPanel("train");
 }
 
+void PlaygroundPanel::begin(const AttentionSpec& known, const QString& title) {
+    AttentionSpec spec = known;
+    // The heads of a model's layer stay if this attention works with them.
+    if (setup_.input.kind == InputChoice::Kind::Sentence) {
+        spec.parts.at(Slot::Heads) = edited().parts.at(Slot::Heads);
+        if (!check(spec, {.headWidth = headWidth()}).empty()) spec = known;
+    }
+    edit(with(spec), title);
+    views_->setCurrentWidget(mapsPage_);
+}
+
 void PlaygroundPanel::apply(const PlaygroundSetup& setup) {
     setup_ = setup;
     const PlaygroundQuery& query = setup_.query;
@@ -283,6 +300,10 @@ void PlaygroundPanel::showEdited() {
 void PlaygroundPanel::ask() {
     wasAsked_ = isVisible();
     if (!wasAsked_) return;
+    if (views_->currentWidget() == gallery_) {
+        if (const auto query = gallery_->query()) bench_.playground().session().show(*query);
+        return;
+    }
     if (views_->currentWidget() == cards_) {
         bench_.playground().session().show(cards_->query());
         return;
@@ -313,7 +334,9 @@ void PlaygroundPanel::ask() {
 void PlaygroundPanel::receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot) {
     cards_->showPicture(snapshot);
     positions_->showPictures(snapshot);
-    if (views_->currentWidget() == cards_) return;
+    const bool isOfGallery = gallery_->showPattern(*snapshot) && snapshot->query != asked_;
+    if (views_->currentWidget() == gallery_) return ask(); // for the next card
+    if (views_->currentWidget() == cards_ || isOfGallery) return;
     if (snapshot->query != asked_ && showsOneAttention()) return; // of the view before
     if (snapshot->query == asked_)
         editor_->setFailure(snapshot->failure ? shownText(snapshot->failure->sentence()) : QString());

@@ -17,6 +17,7 @@ class QVBoxLayout;
 
 namespace attn {
 
+class AttentionGallery;
 class ComparisonView;
 class CostView;
 class MapGrid;
@@ -73,6 +74,8 @@ private:
     /// Opens a recipe with this attention in the Train panel.
     /// @param slot its part decides the task; none: the spec as a whole does
     void train(const AttentionSpec& spec, std::optional<Slot> slot);
+    /// Begins with the attention of a known model, and shows its heatmaps.
+    void begin(const AttentionSpec& known, const QString& title);
     void ask();
     void receive(const std::shared_ptr<const PlaygroundSnapshot>& snapshot);
     void refreshMaps();
@@ -95,6 +98,8 @@ private:
     SpecEditor* editor_ = nullptr;
     InputControls* inputs_ = nullptr;
     PatchView* patches_ = nullptr;
+    AttentionGallery* gallery_ = nullptr;
+    QWidget* mapsPage_ = nullptr;
     QStackedWidget* pictures_ = nullptr; ///< heatmaps of one attention, or of two
     MapGrid* maps_ = nullptr;
     ComparisonView* comparison_ = nullptr;
