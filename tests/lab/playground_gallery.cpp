@@ -94,6 +94,48 @@ TEST_CASE("lab: a card of a known model sets the attention and shows its heatmap
     CHECK(editor.spec() == before);
 }
 
+TEST_CASE("lab: heads, position and mask come first, and the settings remember that the other parts are unfolded",
+          "[lab]") {
+    PlaygroundWindow lab;
+    int above = -1;
+    for (const char* name : {"slot.heads", "slot.position", "maskText", "specText", "moreToggle", "blockToggle"}) {
+        INFO(name);
+        const auto& control = lab.find<QWidget>(name);
+        CHECK(control.isVisible());
+        const int top = control.mapTo(&lab.window(), QPoint()).y();
+        CHECK(top > above);
+        above = top;
+    }
+    for (const char* name :
+         {"slot.projections", "slot.score", "slot.normaliser", "slot.memory", "slot.output", "slot.mixer", "slot.norm"})
+        CHECK_FALSE(lab.find<QComboBox>(name).isVisible());
+    const auto begins = [](const char* toggle) {
+        const SpecEditor next;
+        return next.findChild<QToolButton*>(toggle)->isChecked();
+    };
+    CHECK_FALSE(begins("moreToggle"));
+    QTest::mouseClick(&lab.find<QToolButton>("moreToggle"), Qt::LeftButton);
+    CHECK(lab.find<QComboBox>("slot.score").isVisible());
+    CHECK_FALSE(lab.find<QComboBox>("slot.norm").isVisible());
+    CHECK(begins("moreToggle"));
+    CHECK_FALSE(begins("blockToggle"));
+    QTest::mouseClick(&lab.find<QToolButton>("moreToggle"), Qt::LeftButton);
+    CHECK_FALSE(begins("moreToggle"));
+}
+
+TEST_CASE("lab: a part that is chosen elsewhere unfolds its group, which the user can fold again", "[lab]") {
+    PlaygroundWindow lab;
+    const auto& score = lab.find<QComboBox>("slot.score");
+    showSpec(lab, "score=dot, mask=full");
+    CHECK(score.isVisible());
+    QTest::mouseClick(&lab.find<QToolButton>("moreToggle"), Qt::LeftButton);
+    CHECK_FALSE(score.isVisible());
+    showSpec(lab, "score=dot, mask=causal"); // the score is the same
+    CHECK_FALSE(score.isVisible());
+    showSpec(lab, "score=cosine, mask=causal");
+    CHECK(score.isVisible());
+}
+
 TEST_CASE("lab: with a sentence, a known model keeps the heads of the model's layer if it can", "[lab]") {
     PlaygroundWindow lab;
     QComboBox& input = lab.find<QComboBox>("playInput");

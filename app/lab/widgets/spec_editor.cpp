@@ -19,14 +19,26 @@
 #include <QCoreApplication>
 #include <QGridLayout>
 #include <QLineEdit>
+#include <QSettings>
 #include <QSignalBlocker>
 #include <QToolButton>
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 namespace attn {
 namespace {
+
+/// The slots of an attention besides its heads, position and mask.
+constexpr std::array kMoreSlots{Slot::Projections, Slot::Score,  Slot::Normaliser,
+                                Slot::Memory,      Slot::Output, Slot::Mixer};
+
+/// @return the id of the part in a slot; empty: the composition names none
+std::string idIn(const AttentionSpec& spec, Slot slot) {
+    const auto found = spec.parts.find(slot);
+    return found == spec.parts.end() ? std::string() : found->second.id;
+}
 
 QString slotTitle(Slot slot) {
     static const std::map<Slot, const char*> kTitles{
@@ -62,34 +74,37 @@ std::span<const Param> singleParams(const Part* part) {
 
 SpecEditor::SpecEditor(QWidget* parent) : QWidget(parent) {
     auto* column = layoutOf<QVBoxLayout>(this);
+    for (const Slot slot : {Slot::Heads, Slot::Position}) makeSlot(column, slot);
+    makeMask(column);
     makeText(column);
-    for (const Slot slot : kSpecSlots) {
-        if (slot == Slot::Normaliser) makeMask(column);
-        makeSlot(column, slot);
-    }
-    makeBlock(column);
+    moreToggle_ = makeFold(column, "moreToggle", tr("More parts"),
+                           tr("Projections, score, normaliser, memory, output and mixer"), kMoreSlots);
+    blockToggle_ = makeFold(
+        column, "blockToggle", tr("Rest of the model"),
+        tr("Norm, feed-forward layer, residual connection and layers of the model around the attention"), kBlockSlots);
     setSpec(spec_, use_, 64);
 }
 
-/// Makes the slots of the model around the attention, which are folded at first.
-void SpecEditor::makeBlock(QVBoxLayout* column) {
-    blockToggle_ =
-        named(new QToolButton, "blockToggle", tr("Rest of the model"),
-              tr("Norm, feed-forward layer, residual connection and layers of the model around the attention"));
-    blockToggle_->setText(blockToggle_->accessibleName());
-    blockToggle_->setCheckable(true);
-    blockToggle_->setAutoRaise(true);
-    blockToggle_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    block_ = new QWidget;
-    auto* slots_ = layoutOf<QVBoxLayout>(block_);
-    for (const Slot slot : kBlockSlots) makeSlot(slots_, slot);
-    place(column, {blockToggle_, block_});
-    const auto show = [this](bool isOpen) {
-        blockToggle_->setArrowType(isOpen ? Qt::DownArrow : Qt::RightArrow);
-        block_->setVisible(isOpen);
+QToolButton* SpecEditor::makeFold(QVBoxLayout* column, const QString& name, const QString& title, const QString& help,
+                                  std::span<const Slot> slots_) {
+    auto* toggle = named(new QToolButton, name, title, help);
+    toggle->setText(title);
+    toggle->setCheckable(true);
+    toggle->setAutoRaise(true);
+    toggle->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    auto* body = new QWidget;
+    auto* inner = layoutOf<QVBoxLayout>(body);
+    for (const Slot slot : slots_) makeSlot(inner, slot);
+    place(column, {toggle, body});
+    const auto show = [toggle, body](bool isOpen) {
+        toggle->setArrowType(isOpen ? Qt::DownArrow : Qt::RightArrow);
+        body->setVisible(isOpen);
     };
-    connect(blockToggle_, &QToolButton::toggled, this, show);
+    connect(toggle, &QToolButton::toggled, body, show);
+    connect(toggle, &QToolButton::clicked, this, [name](bool isOpen) { QSettings().setValue(name, isOpen); });
     show(false);
+    toggle->setChecked(QSettings().value(name).toBool());
+    return toggle;
 }
 
 void SpecEditor::makeText(QVBoxLayout* column) {
@@ -241,10 +256,16 @@ void SpecEditor::setSpec(const AttentionSpec& spec, const AttentionUse& use, int
     spec_ = spec;
     use_ = use;
     failure_.clear();
+    // A part that was chosen elsewhere is in sight.
+    const AttentionSpec usual;
+    const auto isNew = [&](Slot slot) {
+        const std::string id = idIn(spec, slot);
+        return id != idIn(usual, slot) && id != rows_[slot].shown;
+    };
+    if (std::ranges::any_of(kMoreSlots, isNew)) moreToggle_->setChecked(true);
+    if (std::ranges::any_of(kBlockSlots, isNew)) blockToggle_->setChecked(true);
     for (const Slot slot : kSpecSlots) showSlot(slot, &spec.part(slot));
     for (const Slot slot : kBlockSlots) showSlot(slot, spec.blockPart(slot));
-    if (std::ranges::any_of(kBlockSlots, [&](Slot slot) { return spec.blockPart(slot); }))
-        blockToggle_->setChecked(true);
     text_->setText(spec.text(), [&](const std::string& text) { return AttentionSpec::parse(text) == spec; });
     putText(maskText_, spec.mask.text(),
             [&](const std::string& text) { return MaskExpression::parse(text) == spec.mask; });

@@ -5,6 +5,7 @@
 #include <QWidget>
 
 #include <map>
+#include <span>
 
 class QComboBox;
 class QLabel;
@@ -20,8 +21,8 @@ class ParamControls;
 class SpecLine;
 
 /// Composes an attention: the part and the numbers of each slot, the mask as an expression, the model around it, and
-/// the whole composition as a line of text. Mistakes are explained in place. If parts do not combine, a button switches
-/// to the nearest valid composition.
+/// the whole composition as a line of text. Heads, position and mask come first; the other slots can be folded.
+/// Mistakes are explained in place. If parts do not combine, a button switches to the nearest valid composition.
 class SpecEditor : public QWidget {
     Q_OBJECT
 
@@ -51,7 +52,10 @@ private:
 
     void makeText(QVBoxLayout* column);
     void makeSlot(QVBoxLayout* column, Slot slot);
-    void makeBlock(QVBoxLayout* column);
+    /// Makes a group of slots, which is folded until the user opens it; the settings remember that.
+    /// @return the button that folds and unfolds it
+    QToolButton* makeFold(QVBoxLayout* column, const QString& name, const QString& title, const QString& help,
+                          std::span<const Slot> slots_);
     void makeMask(QVBoxLayout* column);
     void showSlot(Slot slot, const Part* part);
     void showProblems();
@@ -67,8 +71,7 @@ private:
     QString failure_;
     std::map<Slot, SlotRow> rows_;
     SpecLine* text_ = nullptr;
-    QToolButton* blockToggle_ = nullptr;
-    QWidget* block_ = nullptr; ///< the slots of the model around the attention
+    QToolButton *moreToggle_ = nullptr, *blockToggle_ = nullptr; ///< of the folded slots
     QLineEdit* maskText_ = nullptr;
     QLabel* maskError_ = nullptr;
     QComboBox *maskJoin_ = nullptr, *maskPick_ = nullptr;
