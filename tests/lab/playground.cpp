@@ -267,28 +267,35 @@ TEST_CASE("lab: a mistake in the text is a sentence in its place and changes not
     CHECK_FALSE(lab.find<QLabel>("maskError").isVisible());
 }
 
-TEST_CASE("lab: maps of the Playground have cells of one size, with numbers beside them", "[lab]") {
+TEST_CASE("lab: one map of the Playground is large, and the others stand in a strip with cells of one size", "[lab]") {
     PlaygroundWindow lab;
     lab.window().resize(1440, 900);
     REQUIRE(lab.waitFor([&] { return lab.window().size() == QSize(1440, 900); }, 5'000));
-    lab.layOut();
-    const auto pattern = lab.find<MatrixView>("map.pattern").figureLayout();
+    const auto layoutOf = [&](const char* map) {
+        lab.layOut();
+        return lab.find<MatrixView>(map).figureLayout();
+    };
+    const auto pattern = layoutOf("map.pattern"), scores = layoutOf("map.scores");
     CHECK(pattern.rowLabels > 0);
     CHECK(pattern.columnLabels > 0);
-    for (const char* other : {"map.mask", "map.scores", "map.z"}) // the last one has fewer columns
-        CHECK(lab.find<MatrixView>(other).figureLayout().cellWidth ==
-              Approx(pattern.cellWidth).margin(0.1)); // whole pixels
+    CHECK(pattern.cellWidth > 2 * scores.cellWidth);
+    for (const char* other : {"map.mask", "map.position.bias"})
+        CHECK(layoutOf(other).cellWidth == Approx(scores.cellWidth).margin(0.1)); // whole pixels
     // Many features make the cells of the output narrow, but not those of the maps over tokens.
     QJsonObject wide = lab.window().panels().view("playground");
     wide["width"] = 64;
     lab.window().panels().setView("playground", wide);
     REQUIRE(lab.waitFor([&] { return lab.find<MatrixView>("map.z").figure().columns() == 64; }));
-    const auto cellWidth = [&] {
-        lab.layOut();
-        return lab.find<MatrixView>("map.pattern").figureLayout().cellWidth;
-    };
-    CHECK(lab.waitFor([&] { return cellWidth() == Approx(pattern.cellWidth).margin(0.1); }));
-    CHECK(lab.find<MatrixView>("map.z").figureLayout().cellWidth < pattern.cellWidth * 0.6);
+    CHECK(lab.waitFor([&] { return layoutOf("map.scores").cellWidth == Approx(scores.cellWidth).margin(0.1); }));
+    CHECK(layoutOf("map.z").cellWidth < scores.cellWidth);
+    // A double click makes another map the large one, also of the next attention, if that has it.
+    auto& mask = lab.find<MatrixView>("map.mask");
+    QTest::mouseDClick(&mask, Qt::LeftButton, {}, mask.rect().center());
+    CHECK(layoutOf("map.mask").cellWidth > 2 * layoutOf("map.pattern").cellWidth);
+    for (const char* map : {"map.scores", "map.pattern", "map.mask", "map.z"})
+        CHECK(lab.find<MatrixView>(map).isVisible());
+    showSpec(lab, "mask=window(4)");
+    REQUIRE(lab.waitFor([&] { return layoutOf("map.mask").cellWidth > 2 * layoutOf("map.pattern").cellWidth; }));
 }
 
 TEST_CASE("lab: the head is picked, and pointing at a cell reads i, j and the value", "[lab]") {

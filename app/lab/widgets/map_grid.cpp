@@ -25,45 +25,64 @@ void MapGrid::showMaps(const std::shared_ptr<const PlaygroundSnapshot>& snapshot
         connect(view, &MatrixView::pointedAt, this,
                 [this, view](const std::optional<MatrixCell>& cell) { point(view, cell); });
         connect(view, &MatrixView::activated, this, [this, view] {
-            enlarged_ = enlarged_ ? nullptr : view;
+            const auto place = static_cast<size_t>(std::ranges::find(views_, view) - views_.begin());
+            if (place == large())
+                isAlone_ = !isAlone_;
+            else
+                chosen_ = names_[place];
             arrange();
         });
     }
     for (size_t i = 0; i < names.size(); ++i) {
         views_[i]->setFigure(mapFigure(snapshot->maps[i], snapshot->query.spec, head, plane, labels_));
         // Small maps truncate the note.
-        views_[i]->setToolTip(
-            tr("%1\nDouble-click to enlarge this heatmap, or to show all of them again.\nComputed in %2 ms on %3")
-                .arg(views_[i]->figure().note, QString::number(snapshot->elapsedMs, 'f', 0),
-                     QString::fromStdString(snapshot->device)));
+        views_[i]->setToolTip(tr("%1\nDouble-click to enlarge this heatmap; once more, to hide the others or to show "
+                                 "them again.\nComputed in %2 ms on %3")
+                                  .arg(views_[i]->figure().note, QString::number(snapshot->elapsedMs, 'f', 0),
+                                       QString::fromStdString(snapshot->device)));
         views_[i]->setObjectName("map." + QString::fromStdString(names[i]));
     }
     count_ = names.size();
-    alignCells();
     if (names == names_) { // only the numbers under the pointer have changed
+        alignCells();
         if (lastUsed_ && lastUsed_->figure().hovered) point(lastUsed_, lastUsed_->figure().hovered);
         return;
     }
-    // Another attention may lack the enlarged map.
     names_ = std::move(names);
-    enlarged_ = nullptr;
+    isAlone_ = false;
     lastUsed_ = nullptr;
     arrange();
 }
 
+size_t MapGrid::large() const {
+    for (const std::string& name : {chosen_, std::string("pattern")}) // another attention may lack the chosen map
+        if (const auto found = std::ranges::find(names_, name); found != names_.end())
+            return static_cast<size_t>(found - names_.begin());
+    return 0;
+}
+
 void MapGrid::arrange() {
-    for (MatrixView* view : views_) {
-        grid_->removeWidget(view);
-        view->hide();
-    }
-    const int columns = enlarged_ || count_ <= 1 ? 1 : count_ <= 4 ? 2 : 3;
+    for (MatrixView* view : views_) grid_->removeWidget(view);
+    for (int column = 0; column < grid_->columnCount(); ++column) grid_->setColumnStretch(column, 0);
+    constexpr int kMostRows = 4, kLargeShare = 3; // of the strip; of the large map, where a column of the strip has 1
+    const int others = isAlone_ ? 0 : std::max(0, static_cast<int>(count_) - 1);
+    const int columns = (others + kMostRows - 1) / kMostRows;
+    const int rows = columns > 0 ? std::max(1, (others + columns - 1) / columns) : 1;
+    grid_->setColumnStretch(0, kLargeShare);
+    for (int column = 1; column <= columns; ++column) grid_->setColumnStretch(column, 1);
+    constexpr int kLeastHeight = 44; // of a map of the strip: four of them fit into the smallest window
     int place = 0;
-    for (size_t i = 0; i < count_; ++i) {
-        if (enlarged_ && enlarged_ != views_[i]) continue;
-        grid_->addWidget(views_[i], place / columns, place % columns);
-        views_[i]->show();
-        ++place;
+    for (size_t i = 0; i < views_.size(); ++i) {
+        const bool isLarge = i == large(), isShown = i < count_ && (isLarge || !isAlone_);
+        if (isShown && isLarge)
+            grid_->addWidget(views_[i], 0, 0, rows, 1);
+        else if (isShown)
+            grid_->addWidget(views_[i], place % rows, 1 + place / rows);
+        place += isShown && !isLarge ? 1 : 0;
+        views_[i]->setMinimumHeight(isLarge ? 0 : kLeastHeight); // 0: that of the view itself
+        views_[i]->setVisible(isShown);
     }
+    alignCells();
 }
 
 bool MapGrid::event(QEvent* event) {
@@ -77,13 +96,13 @@ void MapGrid::alignCells() {
     for (const bool isMeasured : {true, false})
         for (size_t i = 0; i < count_; ++i) {
             MatrixView& view = *views_[i];
-            if (view.isHidden()) continue;
+            if (view.isHidden() || (isMeasured && i == large())) continue;
             const bool isWide = view.figure().columns() > view.figure().rows(); // an output of many features
             if (isMeasured) {
                 view.setLargestCell(MatrixFigure().largestCell);
                 if (!isWide) least = std::min(least, view.figureLayout().cellWidth);
             } else {
-                view.setLargestCell(least);
+                view.setLargestCell(i == large() ? MatrixFigure().largestCell : least);
             }
         }
 }
@@ -95,11 +114,8 @@ void MapGrid::setTheme(const FigureTheme& theme) {
 }
 
 const MatrixView* MapGrid::current() const {
-    if (enlarged_) return enlarged_;
-    if (lastUsed_) return lastUsed_;
-    const auto pattern = std::ranges::find(names_, "pattern");
-    if (pattern != names_.end()) return views_[static_cast<size_t>(pattern - names_.begin())];
-    return count_ > 0 ? views_.front() : nullptr;
+    if (lastUsed_ && !lastUsed_->isHidden()) return lastUsed_;
+    return count_ > 0 ? views_[large()] : nullptr;
 }
 
 void MapGrid::point(const MatrixView* from, const std::optional<MatrixCell>& cell) {

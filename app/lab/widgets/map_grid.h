@@ -9,8 +9,8 @@ class QGridLayout;
 
 namespace attn {
 
-/// Shows the maps of an attention side by side, with cells of one size if they fit. A double click enlarges a map, or
-/// shows all maps again.
+/// Shows one map of an attention large, the pattern at first, and the others in a strip beside it, with cells of one
+/// size if they fit. A double click makes another map the large one, hides the others, or shows all maps again.
 class MapGrid : public QWidget {
     Q_OBJECT
 
@@ -23,7 +23,7 @@ public:
     /// Sets the token labels on the axes of the maps that are shown next; empty: no labels.
     void setLabels(std::vector<QString> labels) { labels_ = std::move(labels); }
 
-    /// @return the enlarged or last used map, otherwise the pattern, otherwise the first map; null if there are no maps
+    /// @return the last used map, otherwise the large one; null if there are no maps
     const MatrixView* current() const;
 
 protected:
@@ -38,13 +38,16 @@ signals:
 private:
     std::vector<QString> labels_;
     void arrange();
-    void alignCells(); ///< gives all maps the smallest cell size, and wide maps only the size that they need
+    void alignCells();    ///< gives the maps of the strip the smallest cell size, and wide maps only what they need
+    size_t large() const; ///< the place of the large map: the chosen one, otherwise the pattern, otherwise the first
     void point(const MatrixView* from, const std::optional<MatrixCell>& cell);
 
     QGridLayout* grid_;
     std::vector<MatrixView*> views_; ///< all views, including unused ones
     size_t count_ = 0;               ///< number of views in use
-    const MatrixView *enlarged_ = nullptr, *lastUsed_ = nullptr;
+    std::string chosen_;             ///< the name of the map that the user made the large one; empty: none
+    bool isAlone_ = false;           ///< whether the large map hides the others
+    const MatrixView* lastUsed_ = nullptr;
     std::vector<std::string> names_;
     FigureTheme theme_ = FigureTheme::light();
 };
