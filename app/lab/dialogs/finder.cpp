@@ -1,15 +1,15 @@
 #include "app/lab/dialogs/finder.h"
 
 #include "app/lab/common/fit_screen.h"
+#include "app/lab/widgets/list_keys.h"
+#include "app/lab/widgets/search_words.h"
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QAbstractButton>
-#include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPainter>
 #include <QPointer>
-#include <QRegularExpression>
 #include <QSet>
 #include <QStyledItemDelegate>
 
@@ -37,51 +37,6 @@ public:
     }
 };
 
-/// Words of questions that are not searched for.
-constexpr const char* kFillers[] = {"a",  "an", "are", "can", "do",  "does", "how",  "i",    "in",
-                                    "is", "it", "my",  "of",  "the", "to",   "what", "where"};
-/// Words of other programs, with the words of this program.
-constexpr std::pair<const char*, const char*> kSynonyms[] = {
-    {"bigger", "larger"},       {"font", "text size"},       {"image", "picture"},   {"images", "pictures"},
-    {"night", "dark"},          {"photo", "picture"},        {"photos", "pictures"}, {"colours", "theme"},
-    {"colors", "theme"},        {"delete", "remove"},        {"ablate", "remove"},   {"translate", "translat"},
-    {"translator", "translat"}, {"translation", "translat"},
-};
-
-/// @return the words to search for, as this program writes them
-QStringList wantedWords(const QString& typed) {
-    static const QRegularExpression gap(QStringLiteral("[\\s?!.,“”\"]+"));
-    const QStringList all = typed.toLower().split(gap, Qt::SkipEmptyParts);
-    QStringList wanted;
-    for (const QString& word : all) {
-        if (std::ranges::any_of(kFillers, [&](const char* filler) { return word == QLatin1String(filler); })) continue;
-        const auto* const other =
-            std::ranges::find_if(kSynonyms, [&](const auto& pair) { return word == QLatin1String(pair.first); });
-        if (other == std::end(kSynonyms))
-            wanted << word;
-        else
-            wanted << QString::fromLatin1(other->second).split(' ');
-    }
-    return wanted.isEmpty() ? all : wanted;
-}
-
-/// Whether a text contains a word with this beginning.
-bool hasWord(const QString& text, const QString& word) {
-    for (qsizetype at = text.indexOf(word, 0, Qt::CaseInsensitive); at >= 0;
-         at = text.indexOf(word, at + 1, Qt::CaseInsensitive))
-        if (at == 0 || !text[at - 1].isLetterOrNumber()) return true;
-    return false;
-}
-
-/// How well a title matches: 0 if it is the words, 1 if it begins with them, 2 if it begins with a longer word, 3 if
-/// another of its words begins with them, otherwise 4.
-int rankOf(const QString& title, const QString& words) {
-    if (title.compare(words, Qt::CaseInsensitive) == 0) return 0;
-    if (title.startsWith(words + ' ', Qt::CaseInsensitive)) return 1;
-    if (title.startsWith(words, Qt::CaseInsensitive)) return 2;
-    return title.contains(' ' + words, Qt::CaseInsensitive) ? 3 : 4;
-}
-
 } // namespace
 
 Finder::Finder(std::vector<Entry> entries, QWidget* parent)
@@ -94,7 +49,7 @@ Finder::Finder(std::vector<Entry> entries, QWidget* parent)
     setObjectName("finder");
     setWindowTitle(tr("Find"));
     words_->setPlaceholderText(tr("Find an action, a control, a lesson, a model or what a word means"));
-    words_->installEventFilter(this);
+    new ListKeys(*words_, *list_);
     list_->setFocusPolicy(Qt::NoFocus);
     list_->setItemDelegate(new EntryDelegate(list_));
     list_->setWordWrap(true);
@@ -150,8 +105,9 @@ void Finder::find(const QString& words) {
     for (size_t i = 0; i < entries_.size(); ++i)
         if (counts[i] == most && (most > 0 || wanted.isEmpty())) found_.push_back(i);
     if (!wanted.isEmpty())
-        std::ranges::stable_sort(
-            found_, {}, [&](size_t i) { return std::pair(!isNamed[i], rankOf(entries_[i].title, wanted.join(' '))); });
+        std::ranges::stable_sort(found_, {}, [&](size_t i) {
+            return std::pair(!isNamed[i], rankOfTitle(entries_[i].title, wanted.join(' ')));
+        });
     for (const size_t i : found_) {
         const Entry& entry = entries_[i];
         const bool explains =
@@ -174,22 +130,6 @@ void Finder::choose(int row) {
     if (!action) return; // the list already shows its meaning
     accept();
     action();
-}
-
-bool Finder::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() == QEvent::KeyPress) {
-        const int key = static_cast<QKeyEvent*>(event)->key();
-        const int step = key == Qt::Key_Down       ? 1
-                         : key == Qt::Key_Up       ? -1
-                         : key == Qt::Key_PageDown ? 10
-                         : key == Qt::Key_PageUp   ? -10
-                                                   : 0;
-        if (step != 0) {
-            list_->setCurrentRow(std::clamp(list_->currentRow() + step, 0, std::max(0, list_->count() - 1)));
-            return true;
-        }
-    }
-    return QDialog::eventFilter(watched, event);
 }
 
 } // namespace attn

@@ -34,9 +34,6 @@ public:
     static void addControls(std::vector<Entry>& entries, const QWidget& panel, const QString& title,
                             const std::function<void()>& show);
 
-protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
-
 private:
     void find(const QString& words);
     void choose(int row);

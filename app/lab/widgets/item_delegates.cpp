@@ -78,8 +78,9 @@ void DescribedDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
     const int line = option.fontMetrics.height();
     painter->save();
     painter->setPen(
-        option.palette.color(option.state & QStyle::State_Selected ? QPalette::HighlightedText : QPalette::Text));
-    painter->setFont(option.font);
+        option.palette.color(option.state & QStyle::State_Enabled ? QPalette::Active : QPalette::Disabled,
+                             option.state & QStyle::State_Selected ? QPalette::HighlightedText : QPalette::Text));
+    painter->setFont(background.font);
     painter->drawText(room, Qt::AlignLeft | Qt::AlignTop | Qt::TextSingleLine, index.data().toString());
     painter->setFont(textFont(TextSize::Caption));
     painter->drawText(room.adjusted(0, line, 0, 0), Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,

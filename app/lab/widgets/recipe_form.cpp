@@ -3,6 +3,7 @@
 #include "app/lab/widgets/catalogue_menu.h"
 #include "app/lab/widgets/choice_keys.h"
 #include "app/lab/widgets/param_controls.h"
+#include "app/lab/widgets/search_box.h"
 #include "app/lab/widgets/spec_line.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "engine/attention/attention_spec.h"
@@ -104,7 +105,7 @@ QWidget* RecipeForm::makeModel() {
 
 QWidget* RecipeForm::makeTask() {
     auto* container = new QWidget;
-    task_ = named(new QComboBox, "task", tr("Task"), tr("What the model learns"));
+    task_ = named(new SearchBox, "task", tr("Task"), tr("What the model learns. Type to search the tasks"));
     listTasks();
     summary_ = makeHintLabel("taskSummary");
     text_ = new QWidget;
@@ -142,10 +143,12 @@ void RecipeForm::listTasks() {
     for (int kind = 0; kind < 4; ++kind) {
         task_->addItem(kinds[kind]);
         static_cast<QStandardItemModel*>(task_->model())->item(task_->count() - 1)->setFlags(Qt::NoItemFlags);
-        for (size_t index = 0; index < tasks.size(); ++index)
-            if (isOf(*tasks[index], kind)) task_->addItem(fromView(tasks[index]->title), static_cast<int>(index));
+        for (size_t index = 0; index < tasks.size(); ++index) {
+            if (!isOf(*tasks[index], kind)) continue;
+            task_->addItem(fromView(tasks[index]->title), static_cast<int>(index));
+            task_->setItemData(task_->count() - 1, fromView(tasks[index]->summary), Qt::AccessibleDescriptionRole);
+        }
     }
-    task_->setMaxVisibleItems(14);
 }
 
 QWidget* RecipeForm::makeSettings() {
