@@ -391,9 +391,11 @@ void TrainPanel::updateButtons() {
                       : isTraining ? tr("Pause training; the parameters are kept (F6)")
                       : isPaused   ? tr("Continue this training run (F6)")
                                    : tr("Train a model with the current recipe (F6)"));
-    play_->setEnabled(isBusy || (form_->recipe() && !isDone));
-    step_->setEnabled(form_->recipe() && !isBusy && !isTraining && !isDone);
-    reset_->setEnabled(form_->recipe() && isKnown && !isBusy);
+    const bool isReadable = form_->unreadable().isEmpty();
+    const bool mayTrain = form_->recipe() && (isHere || isReadable) && !isDone; // a run that is here has read its data
+    play_->setEnabled(isBusy || mayTrain);
+    step_->setEnabled(mayTrain && !isBusy && !isTraining);
+    reset_->setEnabled(form_->recipe() && isReadable && isKnown && !isBusy);
     const int64_t steps = isHere && training_->recipe ? training_->recipe->schedule.steps : 0;
     progress_->setRange(0, isBusy ? 0 : std::max(1, static_cast<int>(steps)));
     progress_->setValue(isHere ? static_cast<int>(training_->step) : 0);
@@ -439,6 +441,8 @@ void TrainPanel::updateButtons() {
         text = tr("Starting…");
     } else if (wasDone) {
         text = tr("This run is finished.");
+    } else if (form_->recipe() && !isReadable) {
+        text = form_->unreadable();
     } else if (isKnown) {
         text = isPaused ? tr("Press Continue to train this run further, from its last checkpoint.")
                         : tr("Press Train to train this run.");

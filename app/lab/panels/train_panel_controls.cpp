@@ -33,7 +33,7 @@ QWidget* TrainPanel::makeButtons() {
     auto* container = new QWidget;
     play_ = spoken(new QPushButton, "train.play", tr("Train or pause"));
     play_->setProperty("primary", true);
-    play_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    keepCharacters(play_, 18); // as wide as "Continue" with its icon, so that the text beside it stays
     step_ = named(new QPushButton(tr("Step")), "trainStep", tr("Train one step"),
                   tr("Update the parameters once, then pause"));
     reset_ = named(new QPushButton(tr("Reset")), "trainReset", tr("Reset training"),
@@ -50,7 +50,9 @@ QWidget* TrainPanel::makeButtons() {
     memory_ = helped(makeHintLabel("trainMemory"), "trainMemory",
                      tr("Memory of the device for activations and gradients of one step, from its plan. Parameters and "
                         "the optimiser's numbers come on top."));
-    makeColumn(container, 0, {play_, makeRow({{step_, 1}, {reset_, 1}}), progress_, state_, hint_, memory_});
+    makeColumn(container, 0,
+               {makeRow({makeColumn({play_, step_, reset_, room()}), {makeColumn({{state_, 1}, progress_}), 1}}), hint_,
+                memory_});
     assignControlGroup(container, "training");
     connect(play_, &QPushButton::clicked, this, &TrainPanel::playOrPause);
     connect(step_, &QPushButton::clicked, this, &TrainPanel::step);

@@ -444,6 +444,7 @@ QString RecipeForm::problem() const { return recipe_ ? QString() : problem_->tex
 void RecipeForm::settle() {
     greyUnused();
     recipe_.reset();
+    unreadable_ = unreadableData();
     if (!settleAttention()) return showSentence(problem_, {}); // the line of attention shows the problem itself
     QString problem;
     const auto failure = attempt({}, [&] {

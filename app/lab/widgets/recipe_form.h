@@ -37,6 +37,8 @@ public:
     void restore(const QString& saved);
     /// @return the reason why there is no recipe; empty if there is one, or if the line of attention shows the reason
     QString problem() const;
+    /// @return which data of the recipe are not there or cannot be read, as a sentence; empty: none
+    const QString& unreadable() const { return unreadable_; }
     void setRecipe(const Recipe& recipe);
     void chooseTask(int index); ///< of taskCatalogue()
     /// Whether the task learns from a text or from pictures, and a file or a folder may be that.
@@ -69,7 +71,9 @@ private:
     void show();
     void showPrecision(); ///< the card of the chosen precision; none for f32
     void set(std::string_view id, const RecipeValue& value);
-    void watchData();             ///< reads it again when it has changed
+    void watchData(); ///< reads it again when it has changed
+    QString unreadableData() const;
+    void lookForData();           ///< sets what unreadable() returns
     void warnOfUnknown();         ///< if the model's tokens cannot write the text; on another thread
     void greyUnused();            ///< disables controls without effect
     void settle();                ///< reads the recipe from the fields
@@ -79,6 +83,7 @@ private:
 
     Recipe draft_;
     std::optional<Recipe> recipe_;
+    QString unreadable_;
     QWidget* taskPart_;
     QComboBox* task_;
     QLabel *summary_, *problem_, *warning_, *precisionCard_;

@@ -1,9 +1,12 @@
 // What the recipe form says of the files to learn from.
 #include "app/lab/widgets/recipe_form.h"
+
+#include "app/figures/token_label.h"
 #include "app/lab/widgets/spec_line.h"
 #include "engine/core/attempt.h"
 #include "engine/training/recipe.h"
 #include "engine/training/starting_model.h"
+#include "engine/training/tasks/catalogue.h"
 
 #include <QDir>
 #include <QFileInfo>
@@ -16,6 +19,13 @@ namespace attn {
 namespace {
 
 constexpr int kDataChangedMs = 500; ///< of files to learn from, before they are read again
+
+QFileInfo fileOf(const std::filesystem::path& path) { return QFileInfo(QString::fromStdString(path.string())); }
+
+/// Whether a path names a file or a folder that does not exist. "builtin:" names a text of the program.
+bool isMissing(const std::filesystem::path& path) {
+    return !path.empty() && !path.string().starts_with("builtin:") && !fileOf(path).exists();
+}
 
 /// What a warning says of the files to learn from, and the files and folders whose changes can change it.
 struct DataReading {
@@ -37,6 +47,8 @@ DataReading dataReadingOf(const Recipe& recipe) {
     }
     for (const QString& path : paths)
         if (QFileInfo::exists(path)) reading.watched << path;
+    for (const std::filesystem::path& path : {data.text, data.pictures}) // what is missing may come
+        if (isMissing(path) && QFileInfo::exists(fileOf(path).path())) reading.watched << fileOf(path).path();
     return reading;
 }
 
@@ -48,11 +60,30 @@ void RecipeForm::watchData() {
     connect(&changed_, &QTimer::timeout, this, [this] {
         warned_ = {};
         warnOfUnknown();
+        lookForData();
     });
     for (const auto signal : {&QFileSystemWatcher::directoryChanged, &QFileSystemWatcher::fileChanged})
         connect(&watcher_, signal, this, [this] {
             if (!changed_.isActive()) changed_.start();
         });
+}
+
+QString RecipeForm::unreadableData() const {
+    const DataSettings& from = draft_.settings.data;
+    for (const auto& [id, path] :
+         {std::pair{"text", from.text}, std::pair{"translation", from.translation}, std::pair{"data", from.pictures}}) {
+        const RecipeField& field = *findRecipeField(id);
+        if (field.appliesTo && !field.appliesTo(taskNamed(draft_.task))) continue;
+        const QString name = shownText(path.filename().string());
+        if (isMissing(path)) return tr("“%1” cannot be found. Choose it again, then press Train.").arg(name);
+        if (fileOf(path).exists() && !fileOf(path).isReadable())
+            return tr("“%1” cannot be read. Choose another one, then press Train.").arg(name);
+    }
+    return {};
+}
+
+void RecipeForm::lookForData() {
+    if (std::exchange(unreadable_, unreadableData()) != unreadable_) emit changed();
 }
 
 void RecipeForm::warnOfUnknown() {
@@ -74,6 +105,7 @@ void RecipeForm::warnOfUnknown() {
             if (const QStringList before = watcher_.files() + watcher_.directories(); !before.isEmpty())
                 watcher_.removePaths(before);
             if (!reading->watched.isEmpty()) watcher_.addPaths(reading->watched);
+            lookForData(); // it may have come before it was watched
             if (!reading->warning.empty()) showSentence(warning_, QString::fromStdString(reading->warning));
         });
 }
