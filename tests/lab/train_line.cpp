@@ -1,9 +1,21 @@
 #include "engine/training/tasks/catalogue.h"
 #include "tests/lab/training_test.h"
 
-// The first line of the Train panel: the task, and what stands beside the buttons.
+// The first lines of the Train panel, the task and what stands beside the buttons; and the timeline below the figure.
 
 using namespace attn;
+
+namespace {
+
+QRect placeOf(LabWindow& lab, const QWidget& widget) { return {widget.mapTo(&lab.window(), QPoint()), widget.size()}; }
+
+void resizeTo(LabWindow& lab, const QSize& size) {
+    lab.window().resize(size);
+    REQUIRE(lab.waitFor([&] { return lab.window().size() == size; }, 5'000));
+    lab.layOut();
+}
+
+} // namespace
 
 TEST_CASE("lab: a task is found by words of its title, its group or its summary", "[lab][training]") {
     LabWindow lab;
@@ -42,17 +54,12 @@ TEST_CASE("lab: what training says stands beside its button, in the smallest win
     lab.showPanel("train");
     const auto& play = lab.find<QPushButton>("train.play");
     const auto& state = lab.find<QLabel>("trainState");
-    const auto placeOf = [&](const QWidget& widget) {
-        return QRect(widget.mapTo(&lab.window(), QPoint()), widget.size());
-    };
     const auto check = [&] {
         for (const QSize size : {QSize(1440, 900), QSize(1024, 700)}) {
-            lab.window().resize(size);
-            REQUIRE(lab.waitFor([&] { return lab.window().size() == size; }, 5'000));
-            lab.layOut();
+            resizeTo(lab, size);
             CAPTURE(size.width(), state.text().toStdString());
-            CHECK(placeOf(state).left() > placeOf(play).right());
-            CHECK(placeOf(state).top() < placeOf(play).bottom());
+            CHECK(placeOf(lab, state).left() > placeOf(lab, play).right());
+            CHECK(placeOf(lab, state).top() < placeOf(lab, play).bottom());
             CHECK(state.visibleRegion().boundingRect() == state.rect());
             CHECK(state.height() >= state.heightForWidth(state.width())); // no line is cut off
         }
@@ -84,4 +91,60 @@ TEST_CASE("lab: data that are not there are named at the greyed button, until th
     CHECK(state.text().startsWith("“book.txt” cannot be found."));
     lab.window().workbench().requestRecipe(suggestedRecipe(taskNamed("sort"))); // which reads no text
     CHECK(play.isEnabled());
+}
+
+TEST_CASE("lab: the timeline lies below the figure, across the window, while the Train panel is shown",
+          "[lab][training]") {
+    LabWindow lab;
+    const auto& timeline = lab.find<QSlider>("timeline");
+    const auto& figure = lab.find<QDockWidget>("dock.attention");
+    lab.act("workspace.write");
+    lab.layOut();
+    CHECK_FALSE(timeline.isVisible());
+    lab.act("workspace.train");
+    const auto checkPlace = [&] {
+        REQUIRE(timeline.isVisible());
+        CHECK(placeOf(lab, timeline).top() > placeOf(lab, figure).bottom());
+    };
+    for (const QSize size : {QSize(1440, 900), QSize(1024, 700)}) {
+        resizeTo(lab, size);
+        CAPTURE(size.width());
+        checkPlace();
+        CHECK(timeline.width() > size.width() / 2);
+        CHECK(timeline.visibleRegion().boundingRect() == timeline.rect());
+    }
+    lab.act("present");
+    CHECK_FALSE(timeline.isVisible());
+    lab.act("present");
+    lab.layOut();
+    checkPlace();
+    lab.act("workspace.inspect");
+    lab.layOut();
+    CHECK_FALSE(timeline.isVisible());
+    lab.act("present"); // which hides the other bars, and shows again only those
+    lab.act("present");
+    lab.layOut();
+    CHECK_FALSE(timeline.isVisible());
+    CHECK(lab.find<QWidget>("workspaces").isVisible());
+}
+
+TEST_CASE("lab: an arrangement from before the timeline had a place of its own is restored with it",
+          "[lab][training]") {
+    LabWindow lab;
+    lab.act("workspace.train");
+    lab.layOut();
+    auto& strip = lab.find<QToolBar>("timelineStrip");
+    strip.setObjectName("other"); // so that what is saved does not know it
+    const QByteArray saved = lab.window().session().document().layout;
+    strip.setObjectName("timelineStrip");
+    REQUIRE(saved != lab.window().session().document().layout);
+    lab.act("workspace.write");
+    SessionDocument document = lab.window().session().document();
+    document.layout = saved;
+    lab.window().session().restore(document);
+    REQUIRE(lab.settle());
+    lab.layOut();
+    CHECK(lab.find<QToolButton>("workspace.train").isChecked());
+    CHECK(strip.isVisible());
+    CHECK(placeOf(lab, strip).top() > placeOf(lab, lab.find<QDockWidget>("dock.attention")).bottom());
 }

@@ -72,7 +72,8 @@ TrainPanel::TrainPanel(Workbench& bench, QWidget* parent)
     setAcceptDrops(true);
     form_ = new RecipeForm;
     for (QWidget* part : std::initializer_list<QWidget*>{form_->task(), form_}) assignControlGroup(part, "recipe");
-    makeColumn(this, spacing::kGap, {form_->task(), makeButtons(), makePace(), makeTimeline(), form_, room()});
+    makeColumn(this, spacing::kGap, {form_->task(), makeButtons(), makePace(), form_, room()});
+    makeTimeline();
     TrainingBridge& bridge = bench_.training();
     connect(&bridge, &TrainingBridge::changed, this, &TrainPanel::showTraining);
     connect(&bridge, &TrainingBridge::followingChanged, this, &TrainPanel::showTimeline);

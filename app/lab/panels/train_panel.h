@@ -22,7 +22,7 @@ namespace attn {
 
 class RecipeForm;
 
-/// Holds the recipe form, the buttons that train, and the timeline that shows any checkpoint in every view.
+/// Holds the recipe form and the buttons that train, and makes the timeline that shows any checkpoint in every view.
 class TrainPanel : public Panel {
     Q_OBJECT
 
@@ -31,6 +31,8 @@ public:
 
     /// The recipe in the form; empty while its fields contradict each other.
     const std::optional<Recipe>& recipe() const;
+    /// The timeline of the open run, which the window places below the figure.
+    QWidget* timeline() const { return timelinePart_; }
     std::vector<Place> places() override;
     QJsonObject saveView() const override; ///< the recipe, the open run, and the runs whose curves are shown
     /// A run that trains keeps its place.
@@ -61,7 +63,7 @@ private:
     QString newestMetrics() const;
     QWidget* makeButtons();
     QWidget* makePace();
-    QWidget* makeTimeline();
+    void makeTimeline();
     void showTraining(const std::shared_ptr<const TrainingSnapshot>& snapshot);
     void openRun(const QString& folder);
     void restoreRuns(); ///< of restoreView(), once the runs are listed
@@ -104,6 +106,7 @@ private:
     QDoubleSpinBox* rate_;
     QProgressBar* progress_;
     QLabel *state_, *hint_, *memory_, *shownStep_;
+    QWidget* timelinePart_;
     QSlider* timeline_;
     QToolButton *animate_, *live_, *export_;
     QTimer animation_;

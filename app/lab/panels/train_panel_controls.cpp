@@ -18,7 +18,7 @@
 #include <array>
 #include <optional>
 
-// The controls of the panel below its form of the task: the buttons, the pace and the timeline.
+// The controls of the panel below its form of the task, the buttons and the pace; and the timeline.
 
 namespace attn {
 namespace {
@@ -101,8 +101,8 @@ QWidget* TrainPanel::makePace() {
     return container;
 }
 
-QWidget* TrainPanel::makeTimeline() {
-    auto* container = new QWidget;
+void TrainPanel::makeTimeline() {
+    timelinePart_ = new QWidget;
     const auto button = [](const char* name, const QString& text, const QString& title, const QString& help) {
         auto* made = named(new QToolButton, name, title, help);
         made->setText(text);
@@ -123,13 +123,14 @@ QWidget* TrainPanel::makeTimeline() {
     export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
                      tr("Save the current figure at every checkpoint, as a GIF or as PNG files"));
     shownStep_ = makeHintLabel("moment");
-    makeColumn(container, 0, {makeRow({animate_, {timeline_, 1}, live_, export_}), shownStep_});
-    assignControlGroup(container, "timeline");
+    shownStep_->setWordWrap(false);
+    keepWidthOf(shownStep_, tr("Showing step %1; the newest follows.").arg(99'999)); // so that the slider stays
+    makeRow(timelinePart_, 0, {animate_, {timeline_, 1}, live_, export_, shownStep_});
+    assignControlGroup(timelinePart_, "timeline");
     connect(timeline_, &QSlider::valueChanged, this, &TrainPanel::scrub);
     connect(animate_, &QToolButton::toggled, this, &TrainPanel::animate);
     connect(live_, &QToolButton::toggled, this, [this](bool on) { bench_.training().follow(on); });
     connect(export_, &QToolButton::clicked, this, &TrainPanel::exportRequested);
-    return container;
 }
 
 /// Moves the timeline to the clicked place, where a drag can continue.

@@ -22,6 +22,7 @@
 #include "app/lab/widgets/undo_keys.h"
 #include "app/lab/widgets/wheel_guard.h"
 #include "app/lab/widgets/whole_rows.h"
+#include "app/lab/widgets/widget_makers.h"
 #include "engine/io/run_folder.h"
 
 #include <QApplication>
@@ -30,6 +31,7 @@
 #include <QFileInfo>
 #include <QMimeData>
 #include <QSettings>
+#include <QToolBar>
 
 #include <algorithm>
 #include <utility>
@@ -47,6 +49,22 @@ void selectTellingHead(Workbench& bench) {
         {"builtin:stories", 1, 1}, {"builtin:induction", 1, 0}, {"builtin:induction-trained", 1, 0}};
     for (const Telling& each : kTelling)
         if (bench.snapshot()->path() == each.path) bench.selectHead(each.site, each.head);
+}
+
+/// Places the timeline of a training run below all panels, from edge to edge, while the Train panel is among them.
+void placeTimeline(QMainWindow& window, QWidget* timeline, const QDockWidget& train) {
+    auto* strip = identified(new QToolBar(MainWindow::tr("Timeline"), &window), "timelineStrip");
+    strip->setMovable(false);
+    strip->setContextMenuPolicy(Qt::PreventContextMenu);
+    strip->toggleViewAction()->setVisible(false); // its own menu would hide it for good
+    auto* content = new QWidget;                  // a tool bar shows again what a lock hides, except inside of this
+    makeRow(content, spacing::kTight, {{timeline, 1}});
+    content->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    content->setMinimumWidth(1); // the window may become narrower
+    strip->addWidget(content);
+    window.addToolBar(Qt::BottomToolBarArea, strip);
+    strip->setVisible(train.toggleViewAction()->isChecked());
+    QObject::connect(train.toggleViewAction(), &QAction::toggled, strip, &QWidget::setVisible);
 }
 
 } // namespace
@@ -121,6 +139,7 @@ SessionController::Beginning MainWindow::begin(const Setup& setup) {
 void MainWindow::makeWorkspaces() {
     rail_ = new WorkspaceRail(this);
     addToolBar(Qt::LeftToolBarArea, rail_);
+    placeTimeline(*this, panels_->the<TrainPanel>().timeline(), panels_->dock("train"));
     layout_ = new DockLayout(*this, panels_->docks());
     connect(rail_, &WorkspaceRail::chosen, layout_, &DockLayout::enter);
     connect(layout_, &DockLayout::left, this, [this](const Workspace& workspace) {

@@ -56,8 +56,12 @@ void Presentation::start() {
     attention.showTools(false);
     strip_ = new PresentStrip(parts_.bench, &parts_.window);
     connect(strip_, &PresentStrip::left, &parts_.layout, &DockLayout::endAlone, Qt::QueuedConnection);
-    for (QWidget* bar : parts_.window.findChildren<QToolBar*>(Qt::FindDirectChildrenOnly))
-        bar->setVisible(bar == strip_);
+    for (QWidget* bar : parts_.window.findChildren<QToolBar*>(Qt::FindDirectChildrenOnly)) {
+        if (bar == strip_ || bar->isHidden()) continue;
+        bar->hide();
+        hidden_ << bar;
+    }
+    strip_->show();
     parts_.window.addToolBar(Qt::BottomToolBarArea, strip_);
     parts_.window.menuBar()->hide();
     focusableIn(*attention.figure())->setFocus();
@@ -68,7 +72,7 @@ void Presentation::start() {
 
 void Presentation::end() {
     qApp->removeEventFilter(this);
-    for (QToolBar* bar : parts_.window.findChildren<QToolBar*>(Qt::FindDirectChildrenOnly)) bar->show();
+    for (QWidget* bar : std::exchange(hidden_, {})) bar->show();
     parts_.window.removeToolBar(strip_);
     std::exchange(strip_, nullptr)->deleteLater();
     parts_.panels.the<AttentionPanel>().showTools(true);

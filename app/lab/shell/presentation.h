@@ -2,6 +2,7 @@
 
 #include "app/lab/shell/window_parts.h"
 
+#include <QList>
 #include <QObject>
 
 namespace attn {
@@ -38,6 +39,7 @@ private:
 
     WindowParts parts_;
     PresentStrip* strip_ = nullptr; ///< null: off
+    QList<QWidget*> hidden_;        ///< the other bars
     bool isExpected_ = false;
 };
 

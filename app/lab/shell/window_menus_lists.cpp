@@ -3,6 +3,7 @@
 #include "app/lab/dialogs/finder.h"
 #include "app/lab/dialogs/manual.h"
 #include "app/lab/dialogs/shortcut_sheet.h"
+#include "app/lab/panels/train_panel.h"
 #include "app/lab/shell/lock_controller.h"
 #include "app/lab/shell/panel_docks.h"
 #include "app/lab/shell/window_menus.h"
@@ -51,6 +52,8 @@ void WindowMenus::showFinder() {
         for (const auto& [id, panel] : panels_.panels())
             Finder::addControls(entries, *panel, panels_.dock(id).windowTitle(),
                                 [this, id = id] { bench_.showPanel(id); });
+        Finder::addControls(entries, *train_.timeline(), panels_.dock("train").windowTitle(),
+                            [this] { bench_.showPanel("train"); });
     }
     auto* finder = new Finder(std::move(entries), &window_);
     finder->setAttribute(Qt::WA_DeleteOnClose);
