@@ -33,7 +33,7 @@ QWidget* TrainPanel::makeButtons() {
     auto* container = new QWidget;
     play_ = spoken(new QPushButton, "train.play", tr("Train or pause"));
     play_->setProperty("primary", true);
-    keepCharacters(play_, 18); // as wide as "Continue" with its icon, so that the text beside it stays
+    keepCharacters(play_, 20); // as wide as "Continue" with its icon, so that the text beside it stays
     step_ = named(new QPushButton(tr("Step")), "trainStep", tr("Train one step"),
                   tr("Update the parameters once, then pause"));
     reset_ = named(new QPushButton(tr("Reset")), "trainReset", tr("Reset training"),
