@@ -52,7 +52,7 @@ void selectTellingHead(Workbench& bench) {
 }
 
 /// Places the timeline of a training run below all panels, from edge to edge, while the Train panel is among them.
-void placeTimeline(QMainWindow& window, QWidget* timeline, const QDockWidget& train) {
+void placeTimeline(QMainWindow& window, QWidget* timeline, const QDockWidget& train, const DockLayout& layout) {
     auto* strip = identified(new QToolBar(MainWindow::tr("Timeline"), &window), "timelineStrip");
     strip->setMovable(false);
     strip->setContextMenuPolicy(Qt::PreventContextMenu);
@@ -63,8 +63,10 @@ void placeTimeline(QMainWindow& window, QWidget* timeline, const QDockWidget& tr
     content->setMinimumWidth(1); // the window may become narrower
     strip->addWidget(content);
     window.addToolBar(Qt::BottomToolBarArea, strip);
-    strip->setVisible(train.toggleViewAction()->isChecked());
-    QObject::connect(train.toggleViewAction(), &QAction::toggled, strip, &QWidget::setVisible);
+    const auto follow = [strip, &train] { strip->setVisible(!train.isHidden()); };
+    QObject::connect(train.toggleViewAction(), &QAction::toggled, strip, follow);
+    QObject::connect(&layout, &DockLayout::entered, strip, follow); // an arrangement may have hidden it
+    follow();
 }
 
 } // namespace
@@ -139,8 +141,8 @@ SessionController::Beginning MainWindow::begin(const Setup& setup) {
 void MainWindow::makeWorkspaces() {
     rail_ = new WorkspaceRail(this);
     addToolBar(Qt::LeftToolBarArea, rail_);
-    placeTimeline(*this, panels_->the<TrainPanel>().timeline(), panels_->dock("train"));
     layout_ = new DockLayout(*this, panels_->docks());
+    placeTimeline(*this, panels_->the<TrainPanel>().timeline(), panels_->dock("train"), *layout_);
     connect(rail_, &WorkspaceRail::chosen, layout_, &DockLayout::enter);
     connect(layout_, &DockLayout::left, this, [this](const Workspace& workspace) {
         levels_[workspace.id] = panels_->the<AttentionPanel>().wantedLevel();
