@@ -23,10 +23,15 @@ TEST_CASE("lab: the name of a run loses the step of a former moment when the vie
     REQUIRE(lab.waitFor([&] { return training(lab).state == State::Paused; }));
     REQUIRE(lab.settle());
     const std::string example = lab.text(); // with its answer
+    const auto& state = lab.find<QLabel>("trainState");
+    const QString step = QString::number(training(lab).step);
+    CHECK(state.text().startsWith("Paused at step " + step));
     lab.act("undo");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name == "induction"; }));
+    CHECK(state.text() == "Another model is open. The run “reverse” stands at step " + step + " of 100000.");
     lab.act("redo");
     REQUIRE(lab.waitFor([&] { return lab.snapshot().model->name.starts_with("reverse, step "); }));
+    CHECK(state.text().startsWith("Paused at step " + step));
     CHECK(lab.waitFor([&] { return lab.snapshot().sequence && lab.text() == example; }, 10'000));
     lab.press(lab.action("trainPlay"));
     REQUIRE(lab.waitFor([&] { return lab.snapshot().shown.has_value(); }));

@@ -296,6 +296,11 @@ void TrainPanel::showTraining(const std::shared_ptr<const TrainingSnapshot>& sna
     updateButtons();
 }
 
+void TrainPanel::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
+    const std::string path = snapshot->path();
+    if (std::exchange(openPath_, path) != path) updateButtons();
+}
+
 std::vector<Panel::Place> TrainPanel::places() {
     const auto translated = [](std::string_view text) {
         return QCoreApplication::translate("attn::Task", std::string(text).c_str());
@@ -383,6 +388,9 @@ void TrainPanel::updateButtons() {
         isKnown && !isHere && !bench_.runs().runs()[static_cast<size_t>(row)].points.empty() &&
         bench_.runs().runs()[static_cast<size_t>(row)].points.back().step >= form_->recipe()->schedule.steps;
     const bool isDone = wasDone || (isHere && training_->state == State::Finished);
+    // Another model is open, for example after Undo, and the views do not follow the run.
+    const bool isElsewhere = isHere && !isTraining && !bench_.training().isFollowing() &&
+                             !(openPath_ + '/').starts_with(training_->folder + '/');
     const bool isPaused = isHere
                               ? training_->state == State::Paused && training_->step > 0
                               : isKnown && !wasDone && !bench_.runs().runs()[static_cast<size_t>(row)].points.empty();
@@ -408,6 +416,10 @@ void TrainPanel::updateButtons() {
         text = tr("Preparing…");
     } else if (!training_->refused.empty() && training_->failure && starting_.isEmpty() && form_->recipe() == asked_) {
         text = tr("This training run cannot begin: %1").arg(shownText(training_->failure->sentence()));
+    } else if (isElsewhere && steps > 0) {
+        text = tr("Another model is open. The run “%1” stands at step %2 of %3.")
+                   .arg(bench_.runs().runs()[static_cast<size_t>(row)].name, QString::number(training_->step),
+                        QString::number(steps));
     } else if (isHere && steps > 0) {
         text = (isPaused ? tr("Paused at step %1 of %2") : tr("Step %1 of %2")).arg(training_->step).arg(steps);
         if (const Schedule& schedule = training_->recipe->schedule; schedule.stages > 1)

@@ -33,6 +33,7 @@ public:
     const std::optional<Recipe>& recipe() const;
     /// The timeline of the open run, which the window places below the figure.
     QWidget* timeline() const { return timelinePart_; }
+    void setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) override;
     std::vector<Place> places() override;
     QJsonObject saveView() const override; ///< the recipe, the open run, and the runs whose curves are shown
     /// A run that trains keeps its place.
@@ -98,6 +99,7 @@ private:
     std::optional<Opening> opening_;
     BackgroundTask listing_;
     uint64_t checkpointCount_ = 0;
+    std::string openPath_; ///< of the open model
     RecipeForm* form_;
     QPushButton *play_, *step_, *reset_;
     QSlider* pace_;
