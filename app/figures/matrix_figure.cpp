@@ -92,22 +92,26 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     Layout result;
     const double gap = spacing::kTight, line = smallLine(theme);
     const bool isRoomy = area.width() > 12 * theme.size && area.height() > 9 * theme.size;
+    // Only names tell rows and columns such as "L2" and "H3" apart: a small figure has room for them, too.
+    const bool keepsNames = rowsAreNamed && columnsAreNamed;
+    const double share = isRoomy || !keepsNames ? 0.2 : 0.33; // of the area, for labels
     const auto roomFor = [&](const std::vector<QString>& labels, double most) {
         double widest = 0;
         for (const QString& label : labels) widest = std::max(widest, textWidth(label, theme.smallFont()) + 4);
         const double room = std::min(widest, most);
         // A label cut to a few letters would waste the room of cells.
-        return isRoomy && room >= std::min(widest, 2.5 * theme.size) ? room : 0.0;
+        return isRoomy ? (room >= std::min(widest, 2.5 * theme.size) ? room : 0)
+                       : (keepsNames && room == widest ? room : 0);
     };
     const bool showsNumbers = isRoomy && numbersAxes && !isEmpty();
     result.rowLabels = showsNumbers && rowLabels.empty()
                            ? numberWidth(rows_, theme)
-                           : roomFor(rowLabels, std::min(9 * theme.size, 0.2 * area.width()));
+                           : roomFor(rowLabels, std::min(9 * theme.size, share * area.width()));
     result.columnLabels =
         showsNumbers && columnLabels.empty()
             ? line
             : roomFor(columnLabels,
-                      std::min(6 * theme.size, 0.2 * std::min(area.width(), area.height())));   // numbers lie flat
+                      std::min(6 * theme.size, share * std::min(area.width(), area.height()))); // numbers lie flat
     if (result.columnLabels > 0) result.columnLabels = std::max(result.columnLabels, line + 2); // also upright
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;

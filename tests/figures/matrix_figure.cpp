@@ -146,6 +146,24 @@ TEST_CASE("matrix: labels of rows and columns take room in all but the smallest 
     CHECK(figure.cellAt(large.cellRect({2, 1}).center(), large) == MatrixCell{2, 1});
 }
 
+TEST_CASE("matrix: rows and columns that have only names keep them in a small figure of large text", "[figures]") {
+    const FigureTheme projector = FigureTheme::projector(20);
+    MatrixFigure figure;
+    figure.setMatrix(4, 4, std::vector<float>(16, 1));
+    figure.rowLabels = {"L0", "L1", "L2", "L3"};
+    figure.columnLabels = {"H0", "H1", "H2", "H3"};
+    for (const QSizeF& size : {QSizeF(230, 170), QSizeF(150, 130)}) {
+        figure.rowsAreNamed = figure.columnsAreNamed = true;
+        const auto named = figure.layout(QRectF(QPointF(), size), projector);
+        CHECK(named.rowLabels > 0);
+        CHECK(named.columnLabels > 0);
+        CHECK(named.plot.left() >= named.rowLabels);
+        CHECK(QRectF(QPointF(), size).contains(named.plot));
+        figure.rowsAreNamed = figure.columnsAreNamed = false; // numbers stand in the readings
+        CHECK(figure.layout(QRectF(QPointF(), size), projector).rowLabels == 0);
+    }
+}
+
 TEST_CASE("matrix: of many words on an axis those are drawn that fit, and the one that is pointed at", "[figures]") {
     MatrixFigure figure;
     figure.setMatrix(40, 40, std::vector<float>(1600, 1));
