@@ -13,6 +13,7 @@ namespace attn {
 namespace {
 
 constexpr QChar kMinus(0x2212);
+constexpr QStringView kPair = u" ← ";
 
 } // namespace
 
@@ -111,6 +112,20 @@ double smallLine(const FigureTheme& theme) { return std::ceil(QFontMetricsF(them
 
 double textWidth(const QString& text, const QFont& font) {
     return std::ceil(QFontMetricsF(font).horizontalAdvance(text));
+}
+
+QString pairLabel(const QString& own, const QString& other) { return QString(own).append(kPair).append(other); }
+
+QString fittedLabel(const QString& label, const QFont& font, double width) {
+    const QFontMetricsF metrics(font);
+    const qsizetype at = label.indexOf(kPair);
+    if (at < 0 || textWidth(label, font) <= width) return metrics.elidedText(label, Qt::ElideRight, width);
+    const QString own = label.left(at), other = label.mid(at + kPair.size());
+    const double both = std::max(0.0, width - textWidth(kPair.toString(), font));
+    const auto cut = [&](const QString& name, const QString& beside) { // a short name leaves its room to the other
+        return metrics.elidedText(name, Qt::ElideRight, std::max(both / 2, both - textWidth(beside, font)));
+    };
+    return pairLabel(cut(own, other), cut(other, own));
 }
 
 QString grouped(qint64 number) { return QLocale(QLocale::English).toString(number); }

@@ -73,6 +73,11 @@ double smallLine(const FigureTheme& theme);
 
 double textWidth(const QString& text, const QFont& font);
 
+/// One name in the place of another: "dog ← cat".
+QString pairLabel(const QString& own, const QString& other);
+/// A label that is at most so wide. Of a pair, both names are cut, so that each can be told.
+QString fittedLabel(const QString& label, const QFont& font, double width);
+
 /// A readable number with this many decimals and a true minus sign.
 QString formatNumber(double value, int decimals);
 /// A number with this many significant digits: "0.00123", "−4.5e-06".

@@ -215,6 +215,7 @@ QString hookTitle(const std::string& hook) {
         {"cross_attn_out", QT_TRANSLATE_NOOP("attn::Lens", "What cross-attention adds")},
         {"mlp_out", QT_TRANSLATE_NOOP("attn::Lens", "What the MLP adds")},
         {"merged", QT_TRANSLATE_NOOP("attn::Lens", "Merged patches")}};
+    if (hook == "attn.hook_z") return LensText::tr("Output of the heads"); // of any layer: patching offers it
     const std::string_view name = std::string_view(hook).substr(hook.rfind("hook_") + 5);
     const auto known = std::ranges::find(kTitles, name, &std::pair<std::string_view, const char*>::first);
     if (known != std::end(kTitles)) return LensText::tr(known->second);

@@ -223,7 +223,7 @@ LensAnswer showPatching(const AnalysisResult& result, const LensSubject& subject
                                        otherName(subject), subject.rowNames(static_cast<size_t>(found.tokens)));
     for (const auto& [token, other] : found.otherTokens)
         if (QString& name = answer.matrix.columnLabels.at(static_cast<size_t>(token)); !name.isEmpty())
-            name = LensText::tr("%1 ← %2").arg(name, subject.tokenName(other));
+            name = pairLabel(name, subject.tokenName(other));
     if (!subject.patterns.empty() && subject.patterns.back().layout.tokens < found.tokens)
         answer.summary += ' ' + LensText::tr("The effect of a token of several patches is shown at each of them.");
     return answer;

@@ -289,7 +289,9 @@ void MatrixFigure::paintLabels(QPainter& painter, const Layout& at, const Figure
         QFont font = theme.smallFont();
         font.setBold(isBold);
         const double begin = middle(index) - height / 2;
-        const QString label = areNumbers ? QString::number(index) : labels[static_cast<size_t>(index)];
+        const QString label = areNumbers ? QString::number(index)
+                              : fit      ? labels[static_cast<size_t>(index)]
+                                         : fittedLabel(labels[static_cast<size_t>(index)], font, room - 3);
         if (isRows)
             drawLine(painter, {at.plot.left() - room, at.plot.top() + begin, room - 3, height}, kAtRight, label, font,
                      colour);

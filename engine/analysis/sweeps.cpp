@@ -112,6 +112,9 @@ Input otherInput(RunningModel& model, const AnalysisContext& context, const std:
     if (!isText && !context.other)
         throw Error(
             {.what = "there is no other picture to patch values from", .where = {}, .hint = "choose another picture"});
+    if (isText && text.empty())
+        throw Error(
+            {.what = "there is no other text to patch values from", .where = {}, .hint = "type the other text"});
     Input other = isText ? otherText(model, context.input, text) : *context.other;
     if (other == context.input)
         throw Error({.what = fmt::format("both {} are the same: nothing differs between the runs",

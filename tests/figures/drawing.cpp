@@ -33,6 +33,22 @@ TEST_CASE("drawing: numbers have a true minus sign, and files that of ASCII", "[
     CHECK(csvCell("a \"b\"") == "\"a \"\"b\"\"\"");
 }
 
+TEST_CASE("drawing: of a pair of names, both are cut where the room is small, and a short one leaves its room",
+          "[figures]") {
+    const QFont font = FigureTheme::light().smallFont();
+    const QString words = pairLabel("understanding", "misunderstanding"), mixed = pairLabel("a", "misunderstanding");
+    CHECK(fittedLabel(words, font, 1000) == words);
+    const double width = 0.6 * textWidth(words, font);
+    const QString cut = fittedLabel(words, font, width);
+    CHECK(textWidth(cut, font) <= width + 1);
+    CHECK(cut.startsWith("und"));
+    CHECK(cut.section(" ← ", 1).startsWith("mis"));
+    CHECK(cut.count(QChar(0x2026)) == 2);
+    const QString other = fittedLabel(mixed, font, 0.8 * textWidth(mixed, font));
+    CHECK(other.startsWith("a ← misu"));
+    CHECK(fittedLabel("misunderstanding", font, 0.6 * textWidth("misunderstanding", font)).startsWith("mis"));
+}
+
 TEST_CASE("drawing: insets of figures lie on the grid of windows, at every size of text", "[figures]") {
     MatrixFigure matrix;
     matrix.title = "Scores";

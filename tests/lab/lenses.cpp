@@ -203,6 +203,8 @@ TEST_CASE("lab: a lens that fails ends with its reason, also after other command
     auto& hook = lab.find<QComboBox>("lensHook");
     CHECK(hook.isVisible());
     REQUIRE(hook.count() == 4);
+    CHECK(hook.itemText(1) == "Output of the heads"); // before W_O
+    CHECK(hook.itemText(2) == "What attention adds"); // after it
     const float carried = matrix.figure().valueAt({0, matrix.figure().columns() - 1});
     hook.setCurrentIndex(hook.findText("What the MLP adds"));
     emit hook.activated(hook.currentIndex());
@@ -224,6 +226,10 @@ TEST_CASE("lab: a lens that fails ends with its reason, also after other command
     QTest::keyClick(&text, Qt::Key_Return); // once more: the same answer, not "Computing"
     REQUIRE(lab.settle());
     CHECK(reading.text() == reason);
+
+    text.clear();
+    QTest::keyClick(&text, Qt::Key_Return);
+    CHECK(lab.waitFor([&] { return reading.text().contains("ype the other text"); }));
 
     text.setText("Lily had a cat.");
     lab.find<QLineEdit>("lensTarget").setText("#99999");
