@@ -91,8 +91,12 @@ TEST_CASE("presenting: keys choose the head, the layer, the token and the level,
     type(lab, {Qt::Key_PageUp});
     CHECK(bench.selection().row == last - 1);
     CHECK(lab.find<TokenStrip>("presentWords").markedQuery() == last - 1);
+    const auto& answers = lab.find<QLabel>("presentAnswers"); // the run keeps no prediction after earlier tokens
+    CHECK(answers.text().startsWith("Next token, after the last token: "));
     type(lab, {Qt::Key_PageDown, Qt::Key_PageDown});
     CHECK(bench.selection().row == last);
+    CHECK(answers.text().startsWith("Next token: "));
+    type(lab, {Qt::Key_PageUp});
 
     CHECK(lab.find<HeatmapView>("attentionHeatmap").isVisible());
     type(lab, {Qt::Key_Return});
@@ -103,7 +107,27 @@ TEST_CASE("presenting: keys choose the head, the layer, the token and the level,
     type(lab, {Qt::Key_Space});
     REQUIRE(lab.waitFor([&] { return bench.tokenCount() == last + 2; }));
     CHECK(lab.find<TokenStrip>("presentWords").count() == last + 2);
+    CHECK(lab.find<TokenStrip>("presentWords").markedQuery() == last + 1); // the new token
     CHECK(lab.window().presentation().isOn());
+}
+
+TEST_CASE("presenting: the source of a translation stands above the target", "[lab][presenting]") {
+    LabWindow lab((std::string(ATTN_TEST_DIR) + "/golden/t5_gated").c_str(), "the cat is small.");
+    REQUIRE(lab.settle());
+    const auto siteOf = [&](int stream) { // the first whose queries are rows of a stream
+        int site = 0;
+        while (lab.snapshot().model->site(site).queryStream != stream) ++site;
+        return site;
+    };
+    lab.window().workbench().selectHead(siteOf(1), 0);
+    present(lab);
+    const auto& source = lab.find<QLabel>("presentSource");
+    CHECK(source.isVisible());
+    CHECK(source.text() == "Source: the cat is small.");
+    lab.window().workbench().selectHead(siteOf(0), 0); // now the words are the source
+    CHECK_FALSE(source.isVisible());
+    CHECK(lab.find<TokenStrip>("presentWords").count() == 6);
+    type(lab, {Qt::Key_Escape});
 }
 
 TEST_CASE("presenting: it ends when another panel is asked for, and takes no keys from then on", "[lab][presenting]") {

@@ -5,6 +5,7 @@
 #include "app/lab/common/control_groups.h"
 #include "app/lab/common/theme.h"
 #include "app/lab/models/candidate_model.h"
+#include "app/lab/widgets/elided_label.h"
 #include "app/lab/widgets/token_strip.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/answers.h"
@@ -20,12 +21,13 @@ constexpr int kShownAnswers = 3;
 }
 
 PresentStrip::PresentStrip(Workbench& bench, QWidget* parent)
-    : QToolBar(tr("Presentation"), parent), bench_(bench), words_(new TokenStrip), place_(plainLabel()),
-      answers_(makeTextLabel("presentAnswers")), candidates_(new CandidateModel(this)) {
+    : QToolBar(tr("Presentation"), parent), bench_(bench), source_(new ElidedLabel), words_(new TokenStrip),
+      place_(plainLabel()), answers_(makeTextLabel("presentAnswers")), candidates_(new CandidateModel(this)) {
     setObjectName("presentation");
     setMovable(false);
     setContextMenuPolicy(Qt::PreventContextMenu);
     toggleViewAction()->setVisible(false); // its own menu would hide it and leave nothing
+    identified(source_, "presentSource");
     identified(words_, "presentWords");
     identified(place_, "presentPlace");
     place_->setFont(textFont(TextSize::Title));
@@ -38,7 +40,7 @@ PresentStrip::PresentStrip(Workbench& bench, QWidget* parent)
     auto* content = new QWidget;
     auto* first = makeRow({place_, {answers_, 1}, leave});
     first->setSpacing(spacing::kWide);
-    makeColumn(content, spacing::kTight, {words_, first, keys_});
+    makeColumn(content, spacing::kTight, {source_, words_, first, keys_});
     content->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     addWidget(content);
     connect(words_, &TokenStrip::tokenClicked, &bench_, [this](int token) { bench_.selectRow(token); });
@@ -58,6 +60,8 @@ PresentStrip::PresentStrip(Workbench& bench, QWidget* parent)
 void PresentStrip::showRun() {
     const Snapshot* snapshot = bench_.snapshot().get();
     if (!snapshot || !snapshot->model) return;
+    source_->setText(tr("Source: %1").arg(snapshot->sequence ? shownText(snapshot->sequence->given.text) : QString()));
+    source_->setVisible(snapshot->model->readsSource && !isAtSource());
     words_->setLabels(tokenLabels(snapshot->queries(bench_.selection().site)));
     words_->setVisible(words_->count() > 0);
     answers_->setText(answers(*snapshot));
@@ -77,6 +81,20 @@ void PresentStrip::showPlace() {
     words_->setMarks(selected.row.value_or(words_->count() - 1), -1);
 }
 
+bool PresentStrip::isAtSource() const {
+    const ModelInfo& model = *bench_.snapshot()->model;
+    return model.readsSource && model.site(bench_.selection().site).queryStream == 0;
+}
+
+/// The run keeps only the prediction after the last token, whichever is chosen.
+QString PresentStrip::titleOf(const Snapshot& snapshot) const {
+    const QString title = answerTitle(*snapshot.model);
+    if (!snapshot.model->writesText() || !snapshot.next || !candidates_->listsTokens()) return title;
+    const auto& row = bench_.selection().row;
+    const bool isElsewhere = isAtSource() || (row && *row != snapshot.next->row);
+    return isElsewhere ? tr("%1, after the last token").arg(title) : title;
+}
+
 QString PresentStrip::answers(const Snapshot& snapshot) const {
     QStringList parts;
     if (snapshot.answer) { // of a picture
@@ -91,8 +109,7 @@ QString PresentStrip::answers(const Snapshot& snapshot) const {
                          .arg(candidates_->text(row),
                               candidates_->index(row, CandidateModel::ProbabilityColumn).data().toString());
     }
-    return parts.isEmpty() ? QString()
-                           : tr("%1: %2").arg(answerTitle(*snapshot.model), parts.join(QStringLiteral(" · ")));
+    return parts.isEmpty() ? QString() : tr("%1: %2").arg(titleOf(snapshot), parts.join(QStringLiteral(" · ")));
 }
 
 } // namespace attn
