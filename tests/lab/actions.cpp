@@ -214,7 +214,7 @@ TEST_CASE("lab: the finder lists the name that was typed first, and then names t
 
 TEST_CASE("lab: the finder knows help, controls, other words and what words mean", "[lab]") {
     LabWindow lab;
-    lab.window().workbench().setSampling({.greedy = false}); // a greyed control cannot be found
+    lab.window().workbench().setSampling({.greedy = false}); // a hidden control cannot be found
     lab.press(lab.action("find"));
     auto& field = lab.find<QLineEdit>("finderWords");
     const auto& list = lab.find<QListWidget>("finderList");

@@ -14,7 +14,7 @@ import time
 
 import pyatspi
 
-from person import Missing, Person, run, text_of, wait
+from person import Missing, Person, has_state, run, text_of, wait
 
 TAB, BUTTON, CHECK, COMBO, SPIN = (pyatspi.ROLE_PAGE_TAB, pyatspi.ROLE_PUSH_BUTTON, pyatspi.ROLE_CHECK_BOX,
                                    pyatspi.ROLE_COMBO_BOX, pyatspi.ROLE_SPIN_BUTTON)
@@ -52,6 +52,9 @@ class Use:
         self.person.reads(r"[1-9]\d* prompt \+ 0 generated")
         self.person.click("Speed in tokens per second")
         self.person.keys("End")
+        greedy = self.person.see("Greedy", CHECK)
+        if has_state(greedy, pyatspi.STATE_CHECKED):
+            self.person.click_on(greedy)
         self.person.click("Temperature, slider")
         self.person.keys(*["Right"] * self.chance.randrange(1, 6))
         self.person.click("Run", BUTTON)

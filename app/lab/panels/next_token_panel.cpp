@@ -200,7 +200,7 @@ void NextTokenPanel::change(const QString& id, double value) {
 void NextTokenPanel::showSampling() {
     for (const Param& param : controlParams()) {
         controls_->setValue(param.id, samplingValue(bench_.sampling(), param.id));
-        controls_->setUsable(param.id, isSamplingFieldUsed(bench_.sampling(), param.id));
+        controls_->setShown(param.id, isSamplingFieldUsed(bench_.sampling(), param.id));
     }
     order_->setVisible(!bench_.sampling().greedy);
     rank();
