@@ -62,7 +62,15 @@ TEST_CASE("lock presets: each sets every group, and what they hide is out of sig
     lab.layOut();
     CHECK_FALSE(lab.find<QTreeView>("candidates").isVisible());
     CHECK(lab.find<QWidget>("attentionGrid").isVisible());
+    lab.showPanel("next"); // an empty panel would look broken
+    CHECK(lab.find<QLabel>("nextLocked").isVisible());
+    lab.showPanel("branches");
+    CHECK(lab.find<QLabel>("branchesLocked").isVisible());
+    lab.showPanel("next");
     lab.window().locks().setOwn({});
+    lab.layOut();
+    CHECK(lab.find<QTreeView>("candidates").isVisible());
+    CHECK_FALSE(lab.find<QLabel>("nextLocked").isVisible());
 
     auto* buttons = dialog.findChild<QDialogButtonBox*>();
     buttons->button(QDialogButtonBox::Reset)->click();

@@ -2,6 +2,7 @@
 
 #include "app/lab/common/control_groups.h"
 #include "app/lab/models/branch_tree_model.h"
+#include "app/lab/widgets/lock_note.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
 #include "app/lab/workbench/undo_commands.h"
@@ -12,8 +13,10 @@ namespace attn {
 
 BranchesPanel::BranchesPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), model_(new BranchTreeModel(this)), tree_(new QTreeView(this)), hint_(makeHintLabel()) {
-    makeColumn(this, spacing::kGap, {hint_, {tree_, 1}});
-    assignControlGroup(tree_, "branches");
+    makeColumn(
+        this, spacing::kGap,
+        {hint_, LockNote::make("branchesLocked", tr("A lock hides the branches of the text."), tree_), {tree_, 1}});
+    for (QWidget* part : std::initializer_list<QWidget*>{hint_, tree_}) assignControlGroup(part, "branches");
     hint_->setText(tr("Each row is a stretch of text. A fork marks where another token was chosen. Click a row to "
                       "continue from its end."));
     named(tree_, "branchTree", tr("Branches"),

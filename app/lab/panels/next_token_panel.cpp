@@ -8,6 +8,7 @@
 #include "app/lab/models/candidate_model.h"
 #include "app/lab/widgets/empty_state.h"
 #include "app/lab/widgets/item_delegates.h"
+#include "app/lab/widgets/lock_note.h"
 #include "app/lab/widgets/param_controls.h"
 #include "app/lab/widgets/plain_table.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -83,7 +84,14 @@ NextTokenPanel::NextTokenPanel(Workbench& bench, QWidget* parent)
     ended_->offerAction("reset", tr("Start afresh"));
     ended_->hide();
     nothing_->hide();
-    makeColumn(this, spacing::kGap, {hint_, removed_, {listed_, 1}, {ended_, 1}, {nothing_, 1}, sampling_});
+    makeColumn(this, spacing::kGap,
+               {hint_,
+                removed_,
+                LockNote::make("nextLocked", tr("A lock hides the predictions of the model."), list_),
+                {listed_, 1},
+                {ended_, 1},
+                {nothing_, 1},
+                sampling_});
     assignControlGroup(controls_, "sampling");
     assignControlGroup(list_, "candidates");
     connect(controls_, &ParamControls::valueChanged, this, &NextTokenPanel::change);
