@@ -162,9 +162,15 @@ std::vector<QString> LensSubject::namesAlong(int stream, size_t count) const {
     return names;
 }
 
+bool LensSubject::saysNumbers() const { return model.classes > 0 && model.activation == ClassActivation::None; }
+
 QString targetName(const LensSubject& subject, const LogitTarget& target) {
-    const QString own = LensText::tr("logit of “%1”").arg(subject.choiceName(target.token));
-    return target.other < 0 ? own : LensText::tr("%1 minus that of “%2”").arg(own, subject.choiceName(target.other));
+    const bool isNumber = subject.saysNumbers();
+    const QString own = (isNumber ? LensText::tr("answer for “%1”") : LensText::tr("logit of “%1”"))
+                            .arg(subject.choiceName(target.token));
+    if (target.other < 0) return own;
+    return (isNumber ? LensText::tr("%1 minus that for “%2”") : LensText::tr("%1 minus that of “%2”"))
+        .arg(own, subject.choiceName(target.other));
 }
 
 QString formatFixed(float value, int digits) { return formatNumber(static_cast<double>(value), digits); }
@@ -176,7 +182,7 @@ LensAnswer contributionsAnswer(std::span<const LogitAttribution::Component> comp
     answer.columns = {LensText::tr("Part"), LensText::tr("Contribution")};
     answer.columnHelp = {
         LensText::tr("A part of the model that adds to the residual stream: the embedding, a head, an MLP or a bias"),
-        LensText::tr("How much it adds to the logit; negative numbers lower it")};
+        LensText::tr("How much it adds to the %1; negative numbers lower it").arg(target)};
     std::vector<size_t> order(components.size());
     std::iota(order.begin(), order.end(), 0);
     for (const auto& component : components) {
@@ -245,7 +251,8 @@ LensAnswer patchingAnswer(const PatchEffects& effects, const ModelStructure& str
             structure.hasTwoStacks() ? QString::fromStdString(structure.labelOf(site))
                                      : LensText::tr("layer %1").arg(structure.sites[static_cast<size_t>(site)].layer));
     answer.matrix.columnLabels = std::move(tokens);
-    for (const float logit : effects.logits) answer.remarks.push_back(LensText::tr("logit %1").arg(formatFixed(logit)));
+    for (const float logit : effects.logits)
+        answer.remarks.push_back(LensText::tr("%1: %2").arg(target, formatFixed(logit)));
     return answer;
 }
 

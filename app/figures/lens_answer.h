@@ -64,6 +64,7 @@ struct LensSubject {
     size_t sourceRows = 0; ///< number of rows that are tokens of a source, at the beginning of the axis
 
     bool isPicture() const { return axis.gridColumns > 0; }
+    bool saysNumbers() const; ///< whether the model is a regression: its logits are its answers
     /// The name of a prediction: a token of the vocabulary, or a class.
     QString choiceName(int index) const;
     QString tokenName(int id) const; ///< the name of a token of the vocabulary
@@ -78,7 +79,7 @@ struct LensText {
     Q_DECLARE_TR_FUNCTIONS(attn::Lens)
 };
 
-/// @return "logit of “cat” minus that of “dog”"
+/// @return "logit of “cat” minus that of “dog”"; of a regression, "answer for “price”"
 QString targetName(const LensSubject& subject, const LogitTarget& target);
 /// formatNumber() of a float
 QString formatFixed(float value, int digits = 3);

@@ -92,23 +92,30 @@ LensAnswer showLogitLens(const AnalysisResult& result, const LensSubject& subjec
 LensAnswer showFormedPath(const AnalysisResult& result, const LensSubject& subject) {
     const auto& found = static_cast<const FormedPath&>(result);
     const auto small = [](float value) { return formatShort(static_cast<double>(value), 3); };
-    LensAnswer answer{.summary = LensText::tr("The logits of this run and of the formed path are at most %1 apart; the "
-                                              "largest is %2. ")
-                                     .arg(small(found.largestDifference), formatFixed(found.largestLogit, 2))};
-    answer.summary += found.best == found.bestFormed
-                          ? LensText::tr("Both predict “%1”.").arg(subject.choiceName(found.best))
-                          : LensText::tr("This run predicts “%1”; the formed path predicts “%2”.")
-                                .arg(subject.choiceName(found.best), subject.choiceName(found.bestFormed));
-    answer.bars.title = LensText::tr("Logits of the most probable predictions");
-    answer.bars.placeTitle = subject.model.classes > 0 ? LensText::tr("class") : LensText::tr("token");
+    const bool isNumber = subject.saysNumbers();
+    const QString what = isNumber ? LensText::tr("answer") : LensText::tr("logit");
+    LensAnswer answer{.summary = LensText::tr("Each %1 of this run is at most %2 apart from that of the formed path; "
+                                              "the largest is %3. ")
+                                     .arg(what, small(found.largestDifference), formatFixed(found.largestLogit, 2))};
+    if (!isNumber)
+        answer.summary += found.best == found.bestFormed
+                              ? LensText::tr("Both predict “%1”.").arg(subject.choiceName(found.best))
+                              : LensText::tr("This run predicts “%1”; the formed path predicts “%2”.")
+                                    .arg(subject.choiceName(found.best), subject.choiceName(found.bestFormed));
+    answer.bars.title =
+        isNumber ? LensText::tr("The largest answers") : LensText::tr("Logits of the most probable predictions");
+    answer.bars.placeTitle = isNumber                    ? LensText::tr("quantity")
+                             : subject.model.classes > 0 ? LensText::tr("class")
+                                                         : LensText::tr("token");
     answer.bars.lines = {{LensText::tr("this run"), found.ownLogits},
                          {LensText::tr("formed path"), found.formedLogits}};
-    answer.columns = {answer.bars.placeTitle, LensText::tr("logit of this run"),
-                      LensText::tr("logit of the formed path"), LensText::tr("difference")};
-    answer.columnHelp = {LensText::tr("One of the most probable predictions"),
-                         LensText::tr("Its logit as this program computes it, with fused kernels and a cache"),
-                         LensText::tr("Its logit from whole attention patterns, computed without shortcuts"),
-                         LensText::tr("The first logit minus the second")};
+    answer.columns = {answer.bars.placeTitle, LensText::tr("%1 of this run").arg(what),
+                      LensText::tr("%1 of the formed path").arg(what), LensText::tr("difference")};
+    answer.columnHelp = {isNumber ? LensText::tr("One of the quantities that the model estimates")
+                                  : LensText::tr("One of the most probable predictions"),
+                         LensText::tr("Its %1 as this program computes it, with fused kernels and a cache").arg(what),
+                         LensText::tr("Its %1 from whole attention patterns, computed without shortcuts").arg(what),
+                         LensText::tr("The first %1 minus the second").arg(what)};
     for (const int id : found.ids) answer.bars.placeNames.push_back(subject.choiceName(id));
     for (size_t at = 0; at < found.ids.size(); ++at)
         answer.rows.push_back({subject.choiceName(found.ids[at]), formatFixed(found.ownLogits[at], 5),
@@ -307,7 +314,8 @@ public:
          .overlay = overlayLogitLens},
         {.id = "attribution",
          .title = QT_TR_NOOP("Logit attribution"),
-         .explanation = QT_TR_NOOP("How much each head and MLP adds to a logit. The contributions sum to the logit."),
+         .explanation = QT_TR_NOOP("How much each head and MLP adds to a logit, or to the number of a regression. The "
+                                   "contributions sum to it."),
          .usesPosition = true,
          .usesTarget = true,
          .make = make<LogitAttributionAnalysis>,
@@ -388,7 +396,8 @@ public:
          .show = showKindsByLayer},
         {.id = "ablation",
          .title = QT_TR_NOOP("Effect of each head"),
-         .explanation = QT_TR_NOOP("How removing each head or MLP changes the logit of the prediction."),
+         .explanation = QT_TR_NOOP(
+             "How removing each head or MLP changes the logit of the prediction, or the number of a regression."),
          .usesTarget = true,
          .isQuick = false,
          .make = make<AblationSweepAnalysis>,

@@ -89,7 +89,7 @@ TEST_CASE("lab: every lens answers", "[lab]") {
     lab.find<QLineEdit>("lensAgainst").setText("no such token");
     runLens(lab);
     REQUIRE(lab.settle());
-    CHECK(summary.text().startsWith("“no such token” is no token or class of this model. No logit is subtracted."));
+    CHECK(summary.text().startsWith("“no such token” is no token or class of this model. Nothing is subtracted."));
 }
 
 TEST_CASE("lab: lenses follow a source and a target; two say that they need one stack", "[lab]") {

@@ -76,6 +76,14 @@ TEST_CASE("lab: a picture's labels have probabilities of their own, or are numbe
         CHECK_THAT(lab.find<QLabel>("classesText").text().toStdString(), CONTAINS(counted));
         CHECK(lab.find<QTreeWidget>("classes").headerItem()->text(0).toStdString() == name);
         CHECK(lab.find<QTreeWidget>("classes").headerItem()->text(1).toStdString() == title);
+        const bool isRegression = type == std::string("regression"); // whose logits are its answers
+        lab.showPanel("lenses");
+        auto& pages = lab.find<QComboBox>("lensPage");
+        pages.setCurrentIndex(pages.findData("attribution"));
+        CHECK(lab.find<QLabel>("lensTargetTitle").text() == (isRegression ? "Answer for" : "Logit"));
+        const char* begins = isRegression ? "The answer for “" : "The logit of “";
+        const auto& summary = lab.find<QLabel>("lensSummary");
+        CHECK(lab.waitFor([&] { return summary.text().startsWith(begins); }, 60'000));
     }
 }
 

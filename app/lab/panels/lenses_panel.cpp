@@ -30,7 +30,8 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), page_(new QComboBox), position_(new QComboBox), target_(new QComboBox),
       hook_(new QComboBox), against_(new QLineEdit), text_(new QLineEdit), run_(new QPushButton),
       progress_(new QProgressBar), explanation_(makeHintLabel("lensExplanation")), form_(new QFormLayout),
-      view_(new LensAnswerView("lens")), overlay_(new PatchOverlayView) {
+      targetTitle_(identified(plainLabel(tr("Logit")), "lensTargetTitle")), view_(new LensAnswerView("lens")),
+      overlay_(new PatchOverlayView) {
     target_->setEditable(true);
     target_->setInsertPolicy(QComboBox::NoInsert);
     name();
@@ -98,7 +99,7 @@ void LensesPanel::layOut() {
     view_->insert(overlay_, 4);
     form_->setContentsMargins(0, 0, 0, 0);
     form_->addRow(tr("After token"), position_);
-    form_->addRow(tr("Logit"), makeRow({{target_, 1}, plainLabel(tr("−")), {against_, 1}}));
+    form_->addRow(targetTitle_, makeRow({{target_, 1}, plainLabel(tr("−")), {against_, 1}}));
     form_->addRow(tr("Other text"), text_);
     form_->addRow(tr("Values"), hook_);
     makeColumn(this, spacing::kGap, {makeRow({{page_, 1}, run_}), explanation_, form_, progress_, {view_, 1}});
@@ -153,7 +154,7 @@ LensQuestion LensesPanel::question() {
     const QString unknown = tr("“%1” is no token or class of this model. %2");
     for (const auto& [text, choice, instead] :
          {std::tuple(target_->currentText(), &question.target.token, tr("The top prediction is used instead.")),
-          std::tuple(against_->text(), &question.target.other, tr("No logit is subtracted."))}) {
+          std::tuple(against_->text(), &question.target.other, tr("Nothing is subtracted."))}) {
         *choice = page().usesTarget ? choiceOf(text) : -1;
         if (page().usesTarget && !text.isEmpty() && *choice < 0) notices << unknown.arg(text, instead);
     }
@@ -170,7 +171,16 @@ void LensesPanel::listTargets() {
             target_->addItem(shownText(snapshot_->model->labelOf(index)));
     target_->setEditText(choiceOf(text) < 0 ? QString() : text);
     const bool readsSource = snapshot_->model && snapshot_->model->readsSource,
-               fillsIn = snapshot_->model && snapshot_->model->maskToken;
+               fillsIn = snapshot_->model && snapshot_->model->maskToken,
+               isRegression = snapshot_->model && snapshot_->model->classes > 0 &&
+                              snapshot_->model->activation == ClassActivation::None;
+    targetTitle_->setText(isRegression ? tr("Answer for") : tr("Logit"));
+    target_->setAccessibleName(isRegression ? tr("Quantity whose answer is analysed")
+                                            : tr("Token or class whose logit is analysed"));
+    target_->lineEdit()->setAccessibleName(target_->accessibleName());
+    target_->lineEdit()->setPlaceholderText(isRegression ? tr("largest answer") : tr("top prediction"));
+    against_->setAccessibleName(isRegression ? tr("Quantity whose answer is subtracted")
+                                             : tr("Token or class whose logit is subtracted"));
     static_cast<QLabel*>(form_->labelForField(position_))->setText(fillsIn ? tr("At token") : tr("After token"));
     static_cast<QLabel*>(form_->labelForField(text_))->setText(readsSource ? tr("Other source") : tr("Other text"));
     text_->setAccessibleName(readsSource ? tr("Other source, with the same number of tokens")

@@ -60,6 +60,7 @@ private:
     QProgressBar* progress_;
     QLabel* explanation_;
     QFormLayout* form_;
+    QLabel* targetTitle_;
     LensAnswerView* view_;
     PatchOverlayView* overlay_;
     std::shared_ptr<const AnalysisResult> shown_, before_; ///< before_: of the original run; null: not compared
