@@ -153,6 +153,11 @@ TEST_CASE("lab: the form notices pictures that are added to its folder", "[lab][
     REQUIRE(lab.waitFor([&] { return warning.text().startsWith("2 of 2 files"); }));
     add("/dark/c.png"); // of a class of its own
     REQUIRE(lab.waitFor([&] { return warning.text().startsWith("3 of 3 files"); }));
+    QImage filled(16, 16, QImage::Format_RGB32); // another program overwrites one of them
+    filled.fill(Qt::gray);
+    REQUIRE(filled.save(data + "/light/a.png"));
+    emit qApp->applicationStateChanged(Qt::ApplicationActive);
+    REQUIRE(lab.waitFor([&] { return warning.text().startsWith("2 of 3 files"); }));
 }
 
 TEST_CASE("lab: pictures with several labels or numbers train, and their answers are listed and exported",

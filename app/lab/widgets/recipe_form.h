@@ -97,7 +97,8 @@ private:
     Recipe warned_;              ///< the recipe to which the warning belongs
     QFileSystemWatcher watcher_; ///< of what the recipe learns from
     QTimer changed_;             ///< since it has changed
-    BackgroundTask reading_;
+    quint64 stamp_ = 0;          ///< of the pictures that were read
+    BackgroundTask reading_, stamping_;
 };
 
 } // namespace attn

@@ -8,8 +8,9 @@
 #include "engine/training/starting_model.h"
 #include "engine/training/tasks/catalogue.h"
 
-#include <QDir>
+#include <QDirIterator>
 #include <QFileInfo>
+#include <QGuiApplication>
 #include <QLabel>
 
 #include <tuple>
@@ -31,12 +32,30 @@ bool isMissing(const std::filesystem::path& path) {
 struct DataReading {
     std::string warning;
     QStringList watched;
+    quint64 stamp = 0; ///< stampOf() the folder of pictures
 };
 
-DataReading dataReadingOf(const Recipe& recipe) {
+/// A number that changes with any file of a folder, also with one that is overwritten. A watcher would have to watch
+/// each of them for that.
+/// @param depth of the folders in it, as deep as pictures may lie
+quint64 stampOf(const QString& folder, const std::atomic<bool>& isStopped, int depth = 2) {
+    quint64 stamp = 0;
+    for (QDirIterator each(folder, QDir::AllEntries | QDir::NoDotAndDotDot); each.hasNext() && !isStopped;) {
+        const QFileInfo entry = each.nextFileInfo();
+        if (!entry.isDir())
+            stamp += qHashMulti(0, entry.filePath(), entry.size(), entry.lastModified().toMSecsSinceEpoch());
+        else if (depth > 0)
+            stamp += stampOf(entry.filePath(), isStopped, depth - 1);
+    }
+    return stamp;
+}
+
+DataReading dataReadingOf(const Recipe& recipe, const std::atomic<bool>& isStopped) {
     DataReading reading;
-    (void)attempt({}, [&] { reading.warning = dataWarning(recipe); }); // training refuses what cannot be read
     const DataSettings& data = recipe.settings.data;
+    if (!data.pictures.empty()) // before they are read, so that no change is missed
+        reading.stamp = stampOf(QString::fromStdString(data.pictures.string()), isStopped);
+    (void)attempt({}, [&] { reading.warning = dataWarning(recipe); }); // training refuses what cannot be read
     QStringList paths{QString::fromStdString(data.text.string())};
     if (!data.pictures.empty()) {
         const QDir pictures(QString::fromStdString(data.pictures.string()));
@@ -66,6 +85,20 @@ void RecipeForm::watchData() {
         connect(&watcher_, signal, this, [this] {
             if (!changed_.isActive()) changed_.start();
         });
+    // Who comes back from another program may have edited pictures there.
+    connect(qApp, &QGuiApplication::applicationStateChanged, this, [this](Qt::ApplicationState state) {
+        const std::string pictures = warned_.settings.data.pictures.string();
+        if (state != Qt::ApplicationActive || pictures.empty() || reading_.isRunning()) return;
+        stamping_.start<quint64>(
+            pictures,
+            [folder = QString::fromStdString(pictures)](const std::atomic<bool>& isStopped) {
+                return stampOf(folder, isStopped);
+            },
+            [this](const std::variant<quint64, Failure>& found) {
+                const auto* stamp = std::get_if<quint64>(&found);
+                if (stamp && *stamp != stamp_ && !changed_.isActive()) changed_.start();
+            });
+    });
 }
 
 QString RecipeForm::unreadableData() const {
@@ -98,10 +131,11 @@ void RecipeForm::warnOfUnknown() {
         return showSentence(warning_, QString::fromStdString(warning));
     reading_.start<DataReading>(
         (asked.settings.data.text.empty() ? asked.settings.data.pictures : asked.settings.data.text).string(),
-        [asked](const std::atomic<bool>&) { return dataReadingOf(asked); },
+        [asked](const std::atomic<bool>& isStopped) { return dataReadingOf(asked, isStopped); },
         [this](const std::variant<DataReading, Failure>& found) {
             const auto* reading = std::get_if<DataReading>(&found);
             if (!reading) return;
+            stamp_ = reading->stamp;
             if (const QStringList before = watcher_.files() + watcher_.directories(); !before.isEmpty())
                 watcher_.removePaths(before);
             if (!reading->watched.isEmpty()) watcher_.addPaths(reading->watched);
