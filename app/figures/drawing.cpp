@@ -116,6 +116,8 @@ double textWidth(const QString& text, const QFont& font) {
 
 QString pairLabel(const QString& own, const QString& other) { return QString(own).append(kPair).append(other); }
 
+bool isPairLabel(const QString& label) { return label.contains(kPair); }
+
 QString fittedLabel(const QString& label, const QFont& font, double width) {
     const QFontMetricsF metrics(font);
     const qsizetype at = label.indexOf(kPair);

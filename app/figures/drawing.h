@@ -75,6 +75,7 @@ double textWidth(const QString& text, const QFont& font);
 
 /// One name in the place of another: "dog ← cat".
 QString pairLabel(const QString& own, const QString& other);
+bool isPairLabel(const QString& label);
 /// A label that is at most so wide. Of a pair, both names are cut, so that each can be told.
 QString fittedLabel(const QString& label, const QFont& font, double width);
 

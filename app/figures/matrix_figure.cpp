@@ -107,11 +107,12 @@ MatrixFigure::Layout MatrixFigure::layout(const QRectF& area, const FigureTheme&
     result.rowLabels = showsNumbers && rowLabels.empty()
                            ? numberWidth(rows_, theme)
                            : roomFor(rowLabels, std::min(9 * theme.size, share * area.width()));
+    const bool arePairs = std::ranges::any_of(columnLabels, isPairLabel); // each name has a part of the room
     result.columnLabels =
         showsNumbers && columnLabels.empty()
-            ? line
-            : roomFor(columnLabels,
-                      std::min(6 * theme.size, share * std::min(area.width(), area.height()))); // numbers lie flat
+            ? line // numbers lie flat
+            : roomFor(columnLabels, std::min((arePairs ? 9 : 6) * theme.size,
+                                             (arePairs ? 0.3 : share) * std::min(area.width(), area.height())));
     if (result.columnLabels > 0) result.columnLabels = std::max(result.columnLabels, line + 2); // also upright
     const double titleHeight = title.isEmpty() ? 0 : std::round(theme.lineHeight());
     const double noteHeight = note.isEmpty() ? 0 : line;

@@ -1,4 +1,6 @@
 #include "app/figures/matrix_figure.h"
+
+#include "app/figures/drawing.h"
 #include "tests/figures/painting.h"
 
 using namespace attn;
@@ -162,6 +164,15 @@ TEST_CASE("matrix: rows and columns that have only names keep them in a small fi
         figure.rowsAreNamed = figure.columnsAreNamed = false; // numbers stand in the readings
         CHECK(figure.layout(QRectF(QPointF(), size), projector).rowLabels == 0);
     }
+}
+
+TEST_CASE("matrix: columns of pairs of names have more room than those of single names", "[figures]") {
+    MatrixFigure figure;
+    figure.setMatrix(3, 3, std::vector<float>(9, 1));
+    figure.columnLabels = {"a", "understandable", "b"};
+    const double single = figure.layout(QRectF(0, 0, 320, 260), kTheme).columnLabels;
+    figure.columnLabels[1] = pairLabel("understandable", "misunderstanding");
+    CHECK(figure.layout(QRectF(0, 0, 320, 260), kTheme).columnLabels > single);
 }
 
 TEST_CASE("matrix: of many words on an axis those are drawn that fit, and the one that is pointed at", "[figures]") {
