@@ -271,7 +271,8 @@ LensAnswer headPatchingAnswer(const HeadPatchEffects& effects, const ModelStruct
     for (int site = 0; site < effects.sites; ++site)
         answer.matrix.rowLabels.push_back(QString::fromStdString(structure.labelOf(site)));
     for (int head = 0; head < effects.heads; ++head) answer.matrix.columnLabels.push_back(headColumnLabel(head));
-    for (const float logit : effects.logits) answer.remarks.push_back(LensText::tr("logit %1").arg(formatFixed(logit)));
+    for (const float logit : effects.logits)
+        answer.remarks.push_back(LensText::tr("%1: %2").arg(target, formatFixed(logit)));
     return answer;
 }
 
