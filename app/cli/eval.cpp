@@ -112,9 +112,10 @@ void addEval(Command& command) {
         "A training run is measured on the examples of its task. --data measures any model that answers with classes, "
         "with several labels or with numbers, on a table of your own: CSV, JSON (an object a line) or fields with "
         "tabs. Its first line names the columns: text (and second) or file_name of a picture in the same folder, and "
-        "labels, with several separated by | ; or a comma; or a column for each label with 1 or 0. A warning names the "
-        "columns that nothing reads. Of pictures it may be a folder with metadata.csv, or with a folder for each "
-        "label.");
+        "labels, with several separated by | ; or a comma, as in a;b; or a column for each label with 1 or 0. Numbers "
+        "have a decimal point, and several have | or ; between them, as in 1.5;2; a comma between numbers counts only "
+        "in a CSV file with commas between its columns, in a cell with quotes around it. A warning names the columns "
+        "that nothing reads. Of pictures it may be a folder with metadata.csv, or with a folder for each label.");
     command.about("One class of several: accuracy. Several labels: exact match, where a label is said from a "
                   "probability of 50 % on. "
                   "Both: precision, recall and F1 of each label, micro mean (of all labels together) and macro mean "

@@ -11,6 +11,7 @@
 #include "engine/system/folder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -57,59 +58,74 @@ public:
         const std::string file = path_.filename().string();
         remark = columns_.remark(file);
         if (blanks_ > 0)
-            remark += fmt::format("{}{}: {} empty cell{} of labels count{} as 0, the first in line {}",
-                                  remark.empty() ? "" : ". ", file, blanks_, blanks_ > 1 ? "s" : "",
-                                  blanks_ > 1 ? "" : "s", firstBlank_);
+            remark +=
+                fmt::format("{}{}: {} empty cell{} of labels count{} as 0, the first in {}", remark.empty() ? "" : ". ",
+                            file, blanks_, blanks_ > 1 ? "s" : "", blanks_ > 1 ? "" : "s", firstBlank_);
         return rows;
     }
 
     /// The names of the labels that the table has, for a reader that knows none.
-    Names names() const {
+    /// @param remark receives which cell keeps a column from being what most of its cells are; empty: none does
+    Names names(std::string& remark) const {
         const std::vector<TableRecord> all = readTableRecords(path_, labels_, ofPictures_);
         std::set<std::string> names;
         const auto* const column = all.front().find(kLabelColumns);
         if (column && kind_ == LabelKind::Number) {
-            const size_t count = partsOf(column->second, all.front().line).size();
+            const size_t count = partsOf(column->second, all.front()).size();
             if (count == 1) return {column->first};
             Names numbered; // in the order of the numbers
             for (size_t i = 0; i < count; ++i) numbered.push_back(fmt::format("{} {}", column->first, i));
             return numbered;
         }
         if (column) {
+            size_t numbers = 0, words = 0;
+            std::string firstWord;
             for (const TableRecord& record : all)
                 if (const auto* const value = record.find(kLabelColumns))
-                    for (const json& part : partsOf(value->second, record.line)) {
+                    for (const json& part : partsOf(value->second, record)) {
                         if (part.is_boolean() || part.is_number_float())
-                            refuse(record.line, fmt::format("has the flag {}, and no label has a name", part.dump()),
+                            refuse(record, fmt::format("has the flag {}, and no label has a name", part.dump()),
                                    "write the names of the labels, or a column for each label");
                         if (!part.is_string() && !part.is_number())
-                            refuse(record.line, fmt::format("has the label {}, which is no name", shownJson(part)),
+                            refuse(record, fmt::format("has the label {}, which is no name", shownJson(part)),
                                    "write the names of the labels as texts");
                         names.insert(nameOf(part));
+                        if (numberOf(part))
+                            ++numbers;
+                        else if (words++ == 0)
+                            firstWord = saysOf(record, value->first);
                     }
+            if (words > 0 && numbers > words)
+                remark = fmt::format("{}: {}, and most other labels there are numbers: all count as names of labels",
+                                     path_.filename().string(), firstWord);
         } else if (std::ranges::any_of(
                        all, [](const TableRecord& record) { return record.find(kLabelColumns) != nullptr; })) {
-            refuse(all.front().line, "has no labels, and other lines have", "give every example its labels");
+            refuse(all.front(),
+                   fmt::format("has no labels, and other {} have", all.front().isOfList ? "records" : "lines"),
+                   "give every example its labels");
         } else {
             for (const auto& [name, value] : all.front().values)
                 if (wrongTarget(name, all) == nullptr) names.insert(name);
-            if (names.empty()) refuseNearlyTarget(all);
+            if (const auto [wrong, name] = nearlyTarget(all); wrong != nullptr) {
+                if (names.empty()) refuseTarget(*wrong, name);
+                remark = fmt::format("{}: the column {} is no label: {}; {}", path_.filename().string(), inQuotes(name),
+                                     saysOf(*wrong, name), targetHint());
+            }
         }
         constexpr size_t kMost = 1000;
         if (names.empty() || names.size() > kMost)
-            refuseFile(path_, fmt::format("the table has {} different labels", names.size()),
+            refuseFile(path_,
+                       fmt::format("the table has {} different labels in {}", names.size(), all.front().columns()),
                        fmt::format("name a column labels, or have a column for each of 1 to {} labels", kMost));
         return {names.begin(), names.end()};
     }
 
-    /// The targets of a label's name.
-    std::vector<double> targetsOf(const std::string& label, size_t line) const {
-        return classTargets(json(label), line);
-    }
+    /// The targets of a folder that has the name of a label.
+    std::vector<double> targetsOf(const std::string& label) const { return classTargets(json(label), {}); }
 
 private:
-    [[noreturn]] void refuse(size_t line, const std::string& what, const std::string& hint) const {
-        refuseLine(path_, line, what, hint);
+    [[noreturn]] void refuse(const TableRecord& record, const std::string& what, const std::string& hint) const {
+        refuseFile(path_, record.place() + " " + what, hint);
     }
 
     /// Whether a column may hold a label of each row: it is not for texts, pictures or the numbers of rows.
@@ -134,38 +150,58 @@ private:
         return wrong == all.end() ? nullptr : &*wrong;
     }
 
-    /// Names the first wrong cell of a column that says a target in most rows.
-    void refuseNearlyTarget(const std::vector<TableRecord>& all) const {
+    /// A column that says a target in most rows, with the first row in which it does not. Null: there is none.
+    std::pair<const TableRecord*, std::string> nearlyTarget(const std::vector<TableRecord>& all) const {
         for (const auto& column : all.front().values) {
             const std::string& name = column.first;
-            if (!mayBeTarget(name)) continue;
-            const auto right =
-                std::ranges::count_if(all, [&](const TableRecord& record) { return isTarget(name, record); });
-            const TableRecord& wrong = *wrongTarget(name, all);
-            if (const auto cell = wrong.values.find(name); 2 * right > std::ssize(all) && cell != wrong.values.end())
-                refuseTarget(wrong.line, cell->second, name);
+            const TableRecord* const wrong = wrongTarget(name, all);
+            if (!mayBeTarget(name) || wrong == nullptr) continue;
+            const auto right = std::ranges::count_if(all, [&](const TableRecord& record) {
+                const auto cell = record.values.find(name);
+                return cell != record.values.end() && !isBlank(cell->second) &&
+                       (isTarget(name, record) || (kind_ == LabelKind::Number && hasDecimalComma(cell->second)));
+            });
+            if (2 * right > std::ssize(all)) return {wrong, name};
         }
+        return {};
     }
 
-    [[noreturn]] void refuseTarget(size_t line, const json& cell, const std::string& label) const {
-        refuse(line, fmt::format("says {} for {}", shownJson(cell), inQuotes(label)),
-               kind_ == LabelKind::Number ? "write a number" : "write 1 or 0");
+    /// What a row says in a column: "line 3 says "x" for "calm"".
+    static std::string saysOf(const TableRecord& record, const std::string& column) {
+        const auto cell = record.values.find(column);
+        return cell == record.values.end()
+                   ? fmt::format("{} has no {}", record.place(), inQuotes(column))
+                   : fmt::format("{} says {} for {}", record.place(), shownJson(cell->second), inQuotes(column));
+    }
+
+    std::string targetHint() const {
+        return kind_ == LabelKind::Number ? "write a number, with a decimal point as in 1.5" : "write 1 or 0";
+    }
+
+    [[noreturn]] void refuseTarget(const TableRecord& record, const std::string& column) const {
+        refuseFile(path_, saysOf(record, column), targetHint());
     }
 
     LabelledRow rowOf(const TableRecord& record) {
         LabelledRow row;
-        const auto* const subject = record.find(ofPictures_ ? kPictureColumns : kTextColumns);
+        const Names& subjects = ofPictures_ ? kPictureColumns : kTextColumns;
+        const char* const missing = ofPictures_ ? "names no picture" : "has no text";
+        const auto* const subject = record.find(subjects);
         const bool isThere =
             subject && subject->second.is_string() && !trimmed(subject->second.get_ref<const std::string&>()).empty();
+        if (!subject)
+            refuse(record, fmt::format("{} in {}", missing, record.columns()),
+                   fmt::format("name the column of the {} as one of {}", ofPictures_ ? "pictures" : "texts",
+                               fmt::join(subjects, ", ")));
         if (!isThere)
-            refuse(record.line, ofPictures_ ? "names no picture" : "has no text",
-                   ofPictures_ ? "name the column of the pictures file_name" : "name the column of the texts text");
+            refuse(record, fmt::format("{} in the column {}", missing, inQuotes(subject->first)),
+                   ofPictures_ ? "write the name of a picture" : "write a text");
         columns_.read(ofPictures_ ? "pictures" : "texts", subject->first);
         const auto& given = subject->second.get_ref<const std::string&>();
         if (ofPictures_) {
             const fs::path inside = fs::path(given).lexically_normal();
             if (inside.is_absolute() || inside.string().starts_with(".."))
-                refuse(record.line, fmt::format("names {}, which lies outside of the table's folder", inQuotes(given)),
+                refuse(record, fmt::format("names {}, which lies outside of the table's folder", inQuotes(given)),
                        "put the pictures into the folder of the table");
             row.picture = path_.parent_path() / inside;
         } else {
@@ -173,9 +209,7 @@ private:
             if (const auto* second = record.find(kSecondColumns)) {
                 columns_.read("second texts", second->first);
                 if (!second->second.is_string() && !second->second.is_null())
-                    refuse(record.line,
-                           fmt::format("says {} for {}", shownJson(second->second), inQuotes(second->first)),
-                           "write a text");
+                    refuseFile(path_, saysOf(record, second->first), "write a text");
                 if (second->second.is_string()) row.second = second->second;
             }
         }
@@ -183,12 +217,12 @@ private:
         constexpr auto kMost = static_cast<double>(std::numeric_limits<float>::max());
         for (const double target : row.targets)
             if (std::abs(target) > kMost)
-                refuse(record.line,
+                refuse(record,
                        fmt::format("has the number {:g}, and a model's numbers reach {:g} at most", target, kMost),
                        "measure in a larger unit");
         if (kind_ == LabelKind::One && std::ranges::count(row.targets, 1.0) != 1)
             refuse(
-                record.line,
+                record,
                 fmt::format("has {} labels, and the model says one of several", std::ranges::count(row.targets, 1.0)),
                 "give each example one label, or choose a model of several labels");
         return row;
@@ -200,20 +234,20 @@ private:
             std::ranges::find_if(labels_, [&](const std::string& label) { return !record.values.contains(label); });
         if (missing != labels_.end() || labels_.empty()) {
             if (!value)
-                refuse(record.line,
-                       fmt::format("has no labels, and no column {}", inQuotes(labels_.empty() ? "" : *missing)),
+                refuse(record,
+                       fmt::format("has no labels, and no column {}, among {}",
+                                   inQuotes(labels_.empty() ? "" : *missing), record.columns()),
                        "name a column labels, or have a column for each label of the model");
             columns_.read("labels", value->first);
-            return kind_ == LabelKind::Number ? numbers(value->second, record.line)
-                                              : classTargets(value->second, record.line);
+            return kind_ == LabelKind::Number ? numbers(*value, record) : classTargets(value->second, record);
         }
         std::vector<double> targets;
         for (const std::string& label : labels_) {
             const json& cell = record.values.at(label);
             columns_.read("labels", label);
             const auto number = kind_ == LabelKind::Number ? numberOf(cell) : presence(cell);
-            if (!number) refuseTarget(record.line, cell, label);
-            if (isBlank(cell) && blanks_++ == 0) firstBlank_ = record.line;
+            if (!number) refuseTarget(record, label);
+            if (isBlank(cell) && blanks_++ == 0) firstBlank_ = record.place();
             targets.push_back(*number);
         }
         return targets;
@@ -223,6 +257,14 @@ private:
         if (value.is_string()) return numberIn(value.get_ref<const std::string&>());
         return value.is_number() && std::isfinite(value.get<double>()) ? std::optional(value.get<double>())
                                                                        : std::nullopt;
+    }
+
+    static bool hasDecimalComma(const json& value) {
+        std::string text = value.is_string() ? value.get<std::string>() : "";
+        const size_t comma = text.find(',');
+        if (comma == std::string::npos) return false;
+        text[comma] = '.';
+        return numberIn(text).has_value();
     }
 
     static bool isBlank(const json& value) {
@@ -242,44 +284,52 @@ private:
         return number == 0.0 || number == 1.0 ? number : std::nullopt;
     }
 
-    /// The parts of a cell, of which there may be several.
-    json partsOf(const json& value, size_t line) const {
+    /// The parts of a cell, of which there may be several. A comma may part names, but numbers only in a table with
+    /// commas between its cells: elsewhere it may be a decimal comma.
+    json partsOf(const json& value, const TableRecord& record) const {
         if (!value.is_string())
             return value.is_null() ? json::array() : value.is_array() ? value : json::array({value});
         const std::string_view text = trimmed(value.get_ref<const std::string&>());
-        if (text.starts_with('[')) return parseJson(text, fmt::format("{}, line {}", path_.string(), line));
+        if (text.starts_with('[')) try {
+                return parseJson(text, path_.string());
+            } catch (const Error&) {
+                refuse(record, fmt::format("says {}, which begins as a JSON list and is none", shownJson(value)),
+                       R"(write a list such as ["a", "b"], or a|b)");
+            }
         json parts = json::array();
         if (places_.contains(std::string(text))) return {std::string(text)};
-        constexpr std::string_view kSeparators = "|;,";
+        const std::string_view separators = kind_ == LabelKind::Number && record.separator != ',' ? "|;" : "|;,";
         const auto used =
-            std::ranges::find_if(kSeparators, [&](char c) { return text.find(c) != std::string_view::npos; });
+            std::ranges::find_if(separators, [&](char c) { return text.find(c) != std::string_view::npos; });
         for (size_t begin = 0; begin <= text.size();) {
-            const size_t end = used == kSeparators.end() ? text.size() : std::min(text.find(*used, begin), text.size());
+            const size_t end = used == separators.end() ? text.size() : std::min(text.find(*used, begin), text.size());
             if (const auto part = trimmed(text.substr(begin, end - begin)); !part.empty()) parts.push_back(part);
             begin = end + 1;
         }
         return parts;
     }
 
-    std::vector<double> numbers(const json& value, size_t line) const {
+    /// The numbers in a cell. @param cell with the name of its column
+    std::vector<double> numbers(const std::pair<const std::string, json>& cell, const TableRecord& record) const {
         std::vector<double> result;
-        for (const json& part : partsOf(value, line)) {
+        for (const json& part : partsOf(cell.second, record)) {
             const auto number = numberOf(part);
             if (!number)
-                refuse(line, fmt::format("says {} where the model says a number", shownJson(part)), "write a number");
+                refuseFile(path_, saysOf(record, cell.first),
+                           targetHint() + "; several have | between them, as in 1|5");
             result.push_back(*number);
         }
         if (result.size() != labels_.size())
-            refuse(line, fmt::format("has {} numbers, and the model says {}", result.size(), labels_.size()),
-                   "write a number for each output of the model");
+            refuse(record, fmt::format("has {} numbers, and the model says {}", result.size(), labels_.size()),
+                   "write a number for each output of the model, each with a decimal point as in 1.5");
         return result;
     }
 
     /// A label as a table would write it.
     static std::string nameOf(const json& part) { return part.is_string() ? part.get<std::string>() : part.dump(); }
 
-    std::vector<double> classTargets(const json& value, size_t line) const {
-        const json parts = partsOf(value, line);
+    std::vector<double> classTargets(const json& value, const TableRecord& record) const {
+        const json parts = partsOf(value, record);
         const auto isFlag = [](const json& part) {
             if (!part.is_number()) return part.is_boolean();
             const auto number = part.get<double>();
@@ -288,7 +338,7 @@ private:
         const auto isExact = [](const json& part) { return !part.is_number_integer(); }; // 1.0 is no index
         if (parts.size() == labels_.size() && std::ranges::all_of(parts, isFlag)) {
             if (parts.size() == 2 && parts[0] != parts[1] && std::ranges::none_of(parts, isExact))
-                refuse(line, fmt::format("says {}, which may be two labels or one flag for each", shownJson(parts)),
+                refuse(record, fmt::format("says {}, which may be two labels or one flag for each", shownJson(parts)),
                        "write the names of the labels, or 1.0 and 0.0 for flags");
             std::vector<double> flags;
             for (const json& part : parts) flags.push_back(*presence(part));
@@ -297,12 +347,12 @@ private:
         if (labels_.size() == 1 && parts.size() == 1 && !places_.contains(nameOf(parts[0])))
             if (const auto flag = presence(parts[0])) return {*flag};
         std::vector<double> targets(labels_.size(), 0.0);
-        for (const json& part : parts) targets[placeOf(part, line)] = 1;
+        for (const json& part : parts) targets[placeOf(part, record)] = 1;
         return targets;
     }
 
     /// A label by its name, which may be a number, or else by its number from 0 on.
-    size_t placeOf(const json& part, size_t line) const {
+    size_t placeOf(const json& part, const TableRecord& record) const {
         if (const auto found = places_.find(nameOf(part)); found != places_.end()) return found->second;
         if (const auto number = numberOf(part)) {
             const auto named =
@@ -314,7 +364,7 @@ private:
                 return static_cast<size_t>(*number);
         }
         const std::string name = nameOf(part);
-        refuse(line, fmt::format("has the label {}, which the model does not know", inQuotes(name)),
+        refuse(record, fmt::format("has the label {}, which the model does not know", inQuotes(name)),
                fmt::format(
                    "write one of its {} labels, such as {}", labels_.size(),
                    joined(nearestNames(name, labels_, 3), [](const std::string& label) { return inQuotes(label); })));
@@ -326,7 +376,8 @@ private:
     bool ofPictures_;
     std::map<std::string, size_t> places_;
     TableColumns columns_;
-    size_t blanks_ = 0, firstBlank_ = 0; ///< cells of labels that say nothing, and the line of the first
+    size_t blanks_ = 0;      ///< cells of labels that say nothing
+    std::string firstBlank_; ///< the place of the first
 };
 
 /// The files or the folders in a folder, in order.
@@ -367,13 +418,17 @@ std::vector<LabelledRow> readLabelledRows(const fs::path& path, const Names& lab
     if (kind != LabelKind::Number)
         for (const fs::path& folder : entries(path, true)) {
             const std::vector<double> targets =
-                Reader(folder, labels, kind, true).targetsOf(folder.filename().string(), rows.size() + 1);
+                Reader(folder, labels, kind, true).targetsOf(folder.filename().string());
             for (const fs::path& file : entries(folder, false)) rows.push_back({.picture = file, .targets = targets});
         }
     if (rows.empty())
         refuseFile(path, "holds neither metadata.csv nor a folder of pictures for each label",
                    "write metadata.csv with the columns file_name and labels");
     return rows;
+}
+
+bool namesLabels(std::string_view word) {
+    return std::ranges::find(kLabelColumns, lowerCase(word)) != kLabelColumns.end();
 }
 
 LabelledTable readLabelledTable(const fs::path& path, const Names& known, LabelKind kind, bool ofPictures) {
@@ -385,11 +440,13 @@ LabelledTable readLabelledTable(const fs::path& path, const Names& known, LabelK
         } catch (const Error&) { // the table has labels of its own, or the next reading says what is wrong
         }
     table.labels.clear();
+    std::string remark;
     if (!table.file.empty())
-        table.labels = Reader(table.file, table.labels, kind, ofPictures).names();
+        table.labels = Reader(table.file, table.labels, kind, ofPictures).names(remark);
     else
         for (const fs::path& folder : entries(path, true)) table.labels.push_back(folder.filename().string());
     read();
+    if (!remark.empty()) table.remark = remark + (table.remark.empty() ? "" : ". ") + table.remark;
     return table;
 }
 

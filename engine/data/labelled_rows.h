@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
@@ -29,20 +30,27 @@ enum class LabelKind : unsigned char {
 /// JSON also a list of them,
 ///   or a list with one true, false, 1.0 or 0.0 for each label; or
 /// - a column for each label, with 1 or 0.
+/// Numbers have a decimal point, and several in a cell have | or ; between them. A comma parts numbers only in a table
+/// with commas between its cells, where quotes stand around the cell; elsewhere it could be a decimal comma, and is
+/// refused.
 /// Without column names a line is labels, a text, and maybe a second text. Of pictures, a folder is the table in it
 /// (metadata.csv, .jsonl or .tsv), or holds a folder for each label.
 /// Where several columns may be the same, such as "label" and "target", the first of a list of names counts.
 /// @param labels of the model, in its order
 /// @param remark receives which columns nothing reads, and which are read as what; empty: all are read
-/// @throws Error naming the file, the line and the remedy, also of a number that a float cannot hold
+/// @throws Error naming the file, the line, or the record of a JSON list, and the remedy, also of a number that a float
+/// cannot hold
 std::vector<LabelledRow> readLabelledRows(const std::filesystem::path& path, const std::vector<std::string>& labels,
                                           LabelKind kind, bool ofPictures, std::string* remark = nullptr);
+
+/// Whether a word is a usual name of a column of labels, as "label" or "Sentiment".
+bool namesLabels(std::string_view word);
 
 /// A table whose labels are its own.
 struct LabelledTable {
     std::vector<std::string> labels{};
     std::vector<LabelledRow> rows{};
-    std::string remark{};         ///< as readLabelledRows()
+    std::string remark{};         ///< as readLabelledRows(), and which cell keeps a column from being what most say
     std::filesystem::path file{}; ///< that was read; empty: the folders of the pictures are their labels
 };
 /// Reads a table as readLabelledRows() does. Its labels are the known ones, if they name all that the table has; else,

@@ -7,9 +7,8 @@
 #include <algorithm>
 
 namespace attn {
-namespace {
 
-std::string listed(const std::set<std::string>& names) {
+std::string columnsText(const std::set<std::string>& names) {
     constexpr size_t kMost = 8;
     std::string list;
     size_t shown = 0;
@@ -18,8 +17,6 @@ std::string listed(const std::set<std::string>& names) {
     return fmt::format("the column{} {}{}", names.size() > 1 ? "s" : "", list,
                        names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
 }
-
-} // namespace
 
 void TableColumns::read(std::string_view role, const std::string& name) {
     isRead_.insert(name);
@@ -35,8 +32,8 @@ void TableColumns::endRecord(const std::vector<std::string>& columns) {
 
 std::string TableColumns::remark(const std::string& file) const {
     if (leftOut_.empty()) return {};
-    const auto read = [](const Role& role) { return fmt::format("{} from {}", role.first, listed(role.second)); };
-    return fmt::format("{}: nothing reads {}; {}", file, listed(leftOut_), joined(roles_, read));
+    const auto read = [](const Role& role) { return fmt::format("{} from {}", role.first, columnsText(role.second)); };
+    return fmt::format("{}: nothing reads {}; {}", file, columnsText(leftOut_), joined(roles_, read));
 }
 
 } // namespace attn

@@ -8,6 +8,9 @@
 
 namespace attn {
 
+/// "the columns "a", "b"", a few of many.
+std::string columnsText(const std::set<std::string>& names);
+
 /// Which columns of a table are read, and as what, and which are not.
 class TableColumns {
 public:

@@ -1,11 +1,13 @@
 #include "engine/data/table_records.h"
 
 #include "engine/core/quoting.h"
+#include "engine/data/table_columns.h"
 #include "engine/data/text_parts.h"
 #include "engine/io/json_file.h"
 #include "engine/io/refuse_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -39,44 +41,50 @@ private:
         refuseLine(path_, line, what, hint);
     }
 
-    [[noreturn]] void refuseRepeated(size_t line, const std::string& name) const {
-        refuse(line, fmt::format("gives {} twice", inQuotes(name)), "remove one of the two");
+    [[noreturn]] void refuseRepeated(const std::string& place, const std::string& name) const {
+        refuseFile(path_, fmt::format("{} gives {} twice", place, inQuotes(name)), "remove one of the two");
+    }
+
+    static bool isIn(const Names& names, const std::string& name) {
+        return std::ranges::find(names, name) != names.end();
+    }
+    static bool isKnown(const std::string& name) {
+        return isIn(kTextColumns, name) || isIn(kSecondColumns, name) || isIn(kPictureColumns, name) ||
+               isIn(kLabelColumns, name);
     }
 
     /// The name of a column as find() looks for it. Names of labels stay as they are.
     std::string columnName(std::string_view name) const {
         name = trimmed(name);
         const std::string lower = lowerCase(name);
-        const auto isIn = [&](const Names& names) { return std::ranges::find(names, lower) != names.end(); };
-        const bool isKnown = isIn(kTextColumns) || isIn(kSecondColumns) || isIn(kPictureColumns) || isIn(kLabelColumns);
-        return isKnown && !labels_.contains(std::string(name)) ? lower : std::string(name);
+        return isKnown(lower) && !labels_.contains(std::string(name)) ? lower : std::string(name);
     }
 
     std::vector<TableRecord> jsonRecords(std::string_view text) const {
         std::vector<TableRecord> records;
-        const auto add = [&](const json& object, size_t line) {
+        const auto add = [&](const json& object, size_t number, bool isOfList) {
+            TableRecord record{.number = number, .isOfList = isOfList};
             if (!object.is_object())
-                refuse(line, "is not a JSON object",
-                       "write for example {\"text\": \"a fine day\", \"labels\": [\"good\"]}");
-            TableRecord record{.line = line};
+                refuseFile(path_, record.place() + " is not a JSON object",
+                           "write for example {\"text\": \"a fine day\", \"labels\": [\"good\"]}");
             for (const auto& [name, value] : object.items())
-                if (!record.values.emplace(columnName(name), value).second) refuseRepeated(line, columnName(name));
+                if (!record.values.emplace(columnName(name), value).second)
+                    refuseRepeated(record.place(), columnName(name));
             records.push_back(std::move(record));
         };
+        std::vector<std::string> repeated;
         if (trimmed(text.substr(0, 64)).starts_with('[')) {
-            std::vector<std::string> repeated;
             const json list = parseJson(text, path_.string(), &repeated);
-            if (!repeated.empty()) refuseRepeated(1, repeated.front());
-            for (const json& each : list) add(each, records.size() + 1);
+            if (!repeated.empty()) refuseRepeated("a record", repeated.front());
+            for (const json& each : list) add(each, records.size() + 1, true);
             return records;
         }
         for (size_t line = 1; !text.empty(); ++line) {
             const size_t end = std::min(text.find('\n'), text.size());
-            const std::string_view object = trimmed(text.substr(0, end));
-            if (!object.empty()) {
-                std::vector<std::string> repeated;
-                add(parseJson(object, fmt::format("{}, line {}", path_.string(), line), &repeated), line);
-                if (!repeated.empty()) refuseRepeated(line, repeated.front());
+            const std::string_view object = text.substr(0, end);
+            if (!trimmed(object).empty()) {
+                add(parseJson(object, path_.string(), &repeated, line), line, false);
+                if (!repeated.empty()) refuseRepeated(records.back().place(), repeated.front());
             }
             text.remove_prefix(std::min(end + 1, text.size()));
         }
@@ -112,50 +120,80 @@ private:
         return cells;
     }
 
+    /// Moves past lines without a word, as spreadsheets leave them before, in and after a table. @param line counts on
+    static void skipBlankLines(std::string_view& text, std::string_view blanks, size_t& line) {
+        while (!text.empty()) {
+            const size_t end = std::min(text.find('\n'), text.size());
+            if (text.substr(0, end).find_first_not_of(blanks) != std::string_view::npos) return;
+            text.remove_prefix(std::min(end + 1, text.size()));
+            ++line;
+        }
+    }
+
+    /// Whether the cells of a first line are names of columns. Without names, a line begins with labels.
+    bool isHeader(const Names& cells) const {
+        if (cells.size() < 2) return false;
+        for (size_t i = 0; i < cells.size(); ++i)
+            if (isKnown(cells[i]) && !(i == 0 && labels_.contains(cells[i]))) return true;
+        return labels_.size() > 1 && cells.size() > labels_.size() &&
+               std::ranges::all_of(labels_, [&](const std::string& label) { return isIn(cells, label); });
+    }
+
     std::vector<TableRecord> tableRecords(std::string_view text, bool isCsv) const {
+        const std::string_view blanks = isCsv ? " \t,;" : " \t";
+        size_t line = 1;
+        skipBlankLines(text, blanks, line);
+        const size_t first = line;
         const std::string_view head = text.substr(0, text.find('\n'));
         const char separator = !isCsv ? '\t'
                                : head.find(',') == std::string_view::npos && head.find(';') != std::string_view::npos
                                    ? ';'
                                    : ',';
-        size_t line = 1;
         std::string_view rest = text;
         Names columns = nextCells(rest, separator, isCsv, line);
         for (std::string& column : columns) column = columnName(column);
-        const Names &subjects = ofPictures_ ? kPictureColumns : kTextColumns,
-                    &others = ofPictures_ ? kTextColumns : kPictureColumns;
-        const auto names = [&](const Names& known) {
-            return std::ranges::any_of(
-                columns, [&](const std::string& column) { return std::ranges::find(known, column) != known.end(); });
-        };
-        const bool isNamed = columns.size() > 1 && (names(subjects) || (names(others) && names(kLabelColumns)));
+        const bool isNamed = isHeader(columns);
         std::set<std::string_view> seen;
         for (const std::string& column : columns)
-            if (isNamed && !column.empty() && !seen.insert(column).second) refuseRepeated(1, column);
+            if (isNamed && !column.empty() && !seen.insert(column).second)
+                refuseRepeated(fmt::format("line {}", first), column);
         if (!isNamed) {
-            columns = {kLabelColumns.front(), subjects.front(), ofPictures_ ? "3" : kSecondColumns.front()};
+            if (ofPictures_ && columns.size() > 1) requirePicture(first, columns);
+            columns = {kLabelColumns.front(), ofPictures_ ? kPictureColumns.front() : kTextColumns.front(),
+                       ofPictures_ ? "3" : kSecondColumns.front()};
             rest = text;
-            line = 1;
+            line = first;
         }
         std::vector<TableRecord> records;
-        while (!rest.empty()) {
+        for (skipBlankLines(rest, blanks, line); !rest.empty(); skipBlankLines(rest, blanks, line)) {
             const size_t number = line;
             Names cells = nextCells(rest, separator, isCsv, line);
-            if (cells.size() == 1 && trimmed(cells.front()).empty()) continue;
             if (isNamed ? cells.size() != columns.size() : cells.size() < 2)
                 refuse(number,
-                       isNamed ? fmt::format("has {} cells and the first line names {} columns", cells.size(),
+                       isNamed ? fmt::format("has {} cells and line {} names {} columns", cells.size(), first,
                                              columns.size())
                                : fmt::format("is not labels, a {} and a {}", isCsv ? "comma" : "tab",
                                              ofPictures_ ? "picture" : "text"),
                        isNamed ? "write a cell for each column"
                                : "write one example a line, or the names of columns first, such as labels and text");
-            TableRecord record{.line = number};
+            TableRecord record{.number = number, .separator = separator};
             for (size_t i = 0; i < cells.size(); ++i)
                 record.values.emplace(i < columns.size() ? columns[i] : std::to_string(i + 1), std::move(cells[i]));
             records.push_back(std::move(record));
         }
         return records;
+    }
+
+    /// Refuses a first line that names neither columns nor a picture that is there.
+    void requirePicture(size_t line, const Names& cells) const {
+        std::error_code error;
+        if (fs::exists(path_.parent_path() / cells[1], error)) return;
+        refuse(
+            line,
+            fmt::format("has the cells {}, and {} is neither a picture in the table's folder nor the name of a column",
+                        joined(cells, [](const std::string& cell) { return inQuotes(cell); }), inQuotes(cells[1])),
+            fmt::format("name the column of the pictures as one of {}, and that of the labels {}",
+                        fmt::join(kPictureColumns, ", "), kLabelColumns.front()));
     }
 
     const fs::path& path_;
@@ -169,6 +207,16 @@ const std::pair<const std::string, json>* TableRecord::find(const Names& names) 
     for (const std::string& name : names)
         if (const auto found = values.find(name); found != values.end()) return &*found;
     return nullptr;
+}
+
+std::string TableRecord::place() const {
+    return number == 0 ? "the folder" : fmt::format("{} {}", isOfList ? "record" : "line", number);
+}
+
+std::string TableRecord::columns() const {
+    std::set<std::string> names;
+    for (const auto& [name, value] : values) names.insert(name);
+    return columnsText(names);
 }
 
 std::vector<TableRecord> readTableRecords(const fs::path& path, const Names& labels, bool ofPictures) {

@@ -49,7 +49,8 @@ bool JsonEvents::parse_error(size_t position, const std::string&, const nlohmann
         refuse(subject_ + " holds a number that is too large");
     const std::string_view before = text_.substr(0, std::min(position, text_.size()));
     const size_t lineBegin = before.rfind('\n') + 1; // npos + 1 is 0
-    refuse(fmt::format("{} is not valid JSON at line {}, column {}", subject_, 1 + std::ranges::count(before, '\n'),
+    refuse(fmt::format("{} is not valid JSON at line {}, column {}", subject_,
+                       firstLine_ + static_cast<size_t>(std::ranges::count(before, '\n')),
                        std::max<size_t>(1, before.size() - lineBegin)));
 }
 

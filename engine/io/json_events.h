@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,9 @@ namespace attn {
 class JsonEvents : private nlohmann::json_sax<nlohmann::json> {
 public:
     /// @param file name for messages  @param subject the part of the file that the text is, for messages
-    JsonEvents(std::string file, std::string subject) : file_(std::move(file)), subject_(std::move(subject)) {}
+    /// @param firstLine of the text in the file, for messages
+    JsonEvents(std::string file, std::string subject, size_t firstLine = 1)
+        : file_(std::move(file)), subject_(std::move(subject)), firstLine_(firstLine) {}
 
     /// @throws Error naming the file and the position of the mistake
     void parse(std::string_view text);
@@ -51,6 +54,7 @@ private:
     bool parse_error(size_t position, const std::string& token, const nlohmann::detail::exception& error) final;
 
     std::string file_, subject_;
+    size_t firstLine_;
     std::string_view text_;
     int depth_ = 0;
 };

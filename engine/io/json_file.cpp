@@ -18,7 +18,7 @@ namespace {
 /// Builds the tree of all values.
 class TreeBuilder : public JsonEvents {
 public:
-    explicit TreeBuilder(const std::string& file) : JsonEvents(file, "the file") {}
+    TreeBuilder(const std::string& file, size_t firstLine) : JsonEvents(file, "the file", firstLine) {}
     nlohmann::json take() { return std::move(root_); }
     const std::vector<std::string>& repeated() const { return repeated_; }
 
@@ -61,8 +61,9 @@ std::string listed(std::vector<std::string> names) {
 
 bool isGitLfsPointer(std::string_view text) { return text.starts_with("version https://git-lfs"); }
 
-nlohmann::json parseJson(std::string_view text, const std::string& file, std::vector<std::string>* repeated) {
-    TreeBuilder tree(file);
+nlohmann::json parseJson(std::string_view text, const std::string& file, std::vector<std::string>* repeated,
+                         size_t firstLine) {
+    TreeBuilder tree(file, firstLine);
     tree.parse(text);
     if (repeated != nullptr) *repeated = tree.repeated();
     return tree.take();

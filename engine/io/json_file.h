@@ -25,10 +25,12 @@ bool isGitLfsPointer(std::string_view text);
 
 /// Parses JSON of at most kMostJsonValues values, nested at most kDeepestJson deep, in linear time. Of a repeated key,
 /// the last value counts.
-/// @param file     name for messages
-/// @param repeated gets the keys that an object has more than once, each once
+/// @param file      name for messages
+/// @param repeated  gets the keys that an object has more than once, each once
+/// @param firstLine of the text in the file, for messages
 /// @throws Error naming the file and the position of the mistake
-nlohmann::json parseJson(std::string_view text, const std::string& file, std::vector<std::string>* repeated = nullptr);
+nlohmann::json parseJson(std::string_view text, const std::string& file, std::vector<std::string>* repeated = nullptr,
+                         size_t firstLine = 1);
 
 /// Parses a JSON file of at most kMostJsonBytes, with the limits of parseJson().
 /// @throws Error naming the file and the position of the mistake

@@ -155,7 +155,7 @@ TEST_CASE("labelled rows: what does not fit names the line and the remedy", "[da
         Case{"a.csv", "text,labels\na,god\n", "line 2 has the label \"god\""},
         Case{"a.csv", "text,labels\na,god\n", "such as \"good\""},
         Case{"a.csv", "text,labels\na,5\n", "line 2 has the label"},
-        Case{"a.csv", "text,labels\na,good,b\n", "has 3 cells and the first line names 2"},
+        Case{"a.csv", "text,labels\na,good,b\n", "has 3 cells and line 1 names 2"},
         Case{"a.csv", "file_name,labels\na.png,good\n", "has no text"},
         Case{"a.csv", "text,labels\n\"a,good\n", "a quote without an end"},
         Case{"a.csv", "text,good,bad\na,1,0\n", "no column \"calm\""},
@@ -175,6 +175,110 @@ TEST_CASE("labelled rows: what does not fit names the line and the remedy", "[da
     CHECK_THROWS_WITH(read("a.csv", "text,score\na,high\n", LabelKind::Number, {"x"}), CONTAINS("write a number"));
     CHECK_THROWS_WITH(read("a.jsonl", "{\"text\": \"a\", \"labels\": [0, 1]}", LabelKind::Several, {"x", "y"}),
                       CONTAINS("may be two labels or one flag for each"));
+}
+
+TEST_CASE("labelled rows: the names of columns may follow empty lines, and need not all be known", "[data]") {
+    const Targets expected{{1, 0, 0}, {0, 1, 0}};
+    const auto [name, text] =
+        GENERATE(std::pair{"a.csv", "\n \n,,\ntext,labels\nfine,good\n,\nrain,bad\n\n"},
+                 std::pair{"a.csv", ";;\nnote;labels;text\nx;good;fine\n;bad;rain\n;;\n"},
+                 std::pair{"a.tsv", "\t\nmood of the day\tlabels\ttext\nx\tgood\tfine\ny\tbad\train\n"},
+                 std::pair{"a.tsv", "good\tbad\tcalm\ttext\n1\t0\t0\tfine\n0\t1\t0\train\n"});
+    CAPTURE(text);
+    CHECK(read(name, text) == expected);
+    for (const auto& [labels, header] : {std::pair{kMoods, "phrase,labels"}, {kMoods, "good,phrase,bad,calm"}})
+        CHECK_THROWS_WITH(read("a.csv", std::string("\n") + header + "\n1,1,1,1\n", LabelKind::Several, labels),
+                          CONTAINS(header[0] == 'p' ? "line 3 has 4 cells and line 2 names 2"
+                                                    : "line 3 has no text in the columns \"bad\", \"calm\", \"good\""));
+    CHECK_THROWS_WITH(read("a.csv", "phrase,labels\nfine,good\n"),
+                      CONTAINS("has no text in the columns \"labels\", \"phrase\"; name the column of the texts as one "
+                               "of text, sentence,"));
+    CHECK(read("a.tsv", "question\tis it?\nreview\tit is\n", LabelKind::One, {"question", "review"}) ==
+          Targets{{1, 0}, {0, 1}}); // a label
+}
+
+TEST_CASE("labelled rows: a table of pictures with other names of columns says which are expected", "[data]") {
+    const TemporaryFolder folder;
+    const auto read = [&](const std::string& text) {
+        writeFile(folder / "metadata.csv", text);
+        return targetsOf(readLabelledRows(folder.path(), kMoods, LabelKind::Several, true));
+    };
+    CHECK_THROWS_WITH(read("img,labels\na.png,good\n"),
+                      CONTAINS("line 2 names no picture in the columns \"img\", \"labels\"; name the column of the "
+                               "pictures as one of file_name, filename, file, path, image, picture"));
+    CHECK_THROWS_WITH(read("img,mood\na.png,good\n"),
+                      CONTAINS("line 1 has the cells \"img\", \"mood\", and \"mood\" is neither a picture in the") &&
+                          CONTAINS("one of file_name,") && CONTAINS("that of the labels labels"));
+    writeFile(folder / "a.png", "");
+    CHECK(read("good,a.png\n") == Targets{{1, 0, 0}});
+    fs::remove(folder / "metadata.csv");
+    fs::create_directory(folder / "cat");
+    writeFile(folder / "cat/1.png", "");
+    CHECK_THROWS_WITH(readLabelledRows(folder.path(), kMoods, LabelKind::One, true),
+                      CONTAINS("the folder has the label \"cat\", which the model does not know"));
+}
+
+TEST_CASE("labelled rows: a decimal comma is refused where it may part two numbers or be in one", "[data]") {
+    const auto numbers = [](const char* name, const std::string& text, std::vector<std::string> labels = {"x"}) {
+        return read(name, text, LabelKind::Number, labels);
+    };
+    constexpr const char* kHint =
+        "\"1,5\" for \"score\"; write a number, with a decimal point as in 1.5; several have |";
+    CHECK_THROWS_WITH(numbers("a.csv", "text;score\na;1,5\n", {"x", "y"}), CONTAINS(kHint));
+    CHECK_THROWS_WITH(numbers("a.tsv", "text\tscore\na\t1,5\n", {"x", "y"}), CONTAINS(kHint));
+    CHECK_THROWS_WITH(numbers("a.jsonl", R"({"text": "a", "score": "1,5"})", {"x", "y"}), CONTAINS(kHint));
+    CHECK(numbers("a.csv", "text;score\na;1.5|2\n", {"x", "y"}) == Targets{{1.5, 2}});
+    CHECK(numbers("a.tsv", "text\tscore\na\t1.5;2\n", {"x", "y"}) == Targets{{1.5, 2}});
+    CHECK(numbers("a.csv", "text,score\na,\"1,5\"\n", {"x", "y"}) == Targets{{1, 5}});
+    CHECK_THROWS_WITH(numbers("a.csv", "text,score\na,\"1,5\"\n"), CONTAINS("has 2 numbers, and the model says 1"));
+    const TemporaryFolder folder;
+    writeFile(folder / "a.csv", "text;joy;fear\na;1,5;2\nb;2,5;1\n");
+    CHECK(readLabelledTable(folder / "a.csv", {}, LabelKind::Number, false)
+              .remark.starts_with("a.csv: the column \"joy\" is no label: line 2 says \"1,5\" for \"joy\"; write a "
+                                  "number, with a decimal point "
+                                  "as in 1.5. a.csv: nothing reads"));
+    writeFile(folder / "a.csv", "text;joy\na;1,5\nb;2,5\n");
+    CHECK_THROWS_WITH(readLabelledTable(folder / "a.csv", {}, LabelKind::Number, false),
+                      CONTAINS("line 2 says \"1,5\" for \"joy\"; write a number"));
+}
+
+TEST_CASE("labelled rows: a cell that makes a column another kind is named", "[data]") {
+    const TemporaryFolder folder;
+    const auto remarkOf = [&](const char* name, const std::string& text, LabelKind kind) {
+        writeFile(folder / name, text);
+        return readLabelledTable(folder / name, {}, kind, false).remark;
+    };
+    CHECK(remarkOf("a.csv", "text,joy,fear\na,1,2\nb,2,3\nc,3,low\n", LabelKind::Number) ==
+          "a.csv: the column \"fear\" is no label: line 4 says \"low\" for \"fear\"; write a number, with a decimal "
+          "point "
+          "as in 1.5. a.csv: nothing reads the column \"fear\"; texts from the column \"text\", labels from the column "
+          "\"joy\"");
+    CHECK_THAT(remarkOf("a.jsonl",
+                        "{\"text\": \"a\", \"joy\": 1, \"fear\": 1}\n{\"text\": \"b\", \"joy\": 1}\n"
+                        "{\"text\": \"c\", \"joy\": 0, \"fear\": 1}\n",
+                        LabelKind::Several),
+               CONTAINS("a.jsonl: the column \"fear\" is no label: line 2 has no \"fear\"; write 1 or 0"));
+    CHECK(remarkOf("a.csv", "text,stars\na,1\nb,0\n", LabelKind::Several).empty());
+    CHECK(remarkOf("a.csv", "text,score\na,1\nb,3\nc,x\n", LabelKind::Several) ==
+          "a.csv: line 4 says \"x\" for \"score\", and most other labels there are numbers: all count as names of "
+          "labels");
+    CHECK(remarkOf("a.csv", "text,score\na,1\nb,good\nc,x\n", LabelKind::Several).empty());
+}
+
+TEST_CASE("labelled rows: a mistake in JSON is named by its record or its line in the file", "[data]") {
+    CHECK_THROWS_WITH(read("a.json", "[{\"text\": \"a\", \"labels\": []},\n\n{\"text\": \"b\", \"labels\": \"god\"}]"),
+                      CONTAINS("record 2 has the label \"god\""));
+    CHECK_THROWS_WITH(read("a.json", "[{\"text\": \"a\", \"labels\": []}, 7]"),
+                      CONTAINS("record 2 is not a JSON object"));
+    CHECK_THROWS_WITH(read("a.json", "[{\"text\": \"a\", \"text\": \"b\"}]"),
+                      CONTAINS("a record gives \"text\" twice"));
+    const std::string first = "{\"text\": \"a\", \"labels\": []}\n\n";
+    CHECK_THROWS_WITH(read("a.jsonl", first + "{\"text\" 1}"),
+                      CONTAINS("not valid JSON at line 3, column 9") && !CONTAINS("line 1"));
+    CHECK_THROWS_WITH(read("a.jsonl", first + "{\"text\": \"b\", \"labels\": \"god\"}"),
+                      CONTAINS("line 3 has the label \"god\""));
+    CHECK_THROWS_WITH(read("a.csv", "text,labels\na,\"[good\"\n"),
+                      CONTAINS("line 2 says \"[good\", which begins as a JSON list and is none"));
 }
 
 TEST_CASE("labelled rows: a table has labels of its own unless a model knows them all", "[data]") {

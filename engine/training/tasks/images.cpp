@@ -146,8 +146,8 @@ constinit const Task kPictureLabelsTask{
     .id = "picture-labels",
     .title = "Labels of pictures",
     .summary = "Learns any number of labels of a picture from a folder with metadata.csv, .jsonl or .tsv: the column "
-               "file_name, and the column labels with several separated by | ; or a comma, or a column of 1 and 0 for "
-               "each label",
+               "file_name, and the column labels with several separated by | ; or a comma, as in a;b, or a column of 1 "
+               "and 0 for each label",
     .hint = kHint,
     .params = kImagesParams,
     .metric = Task::Metric::ExactMatch,
@@ -161,8 +161,10 @@ constinit const Task kPictureLabelsTask{
 constinit const Task kPictureNumbersTask{
     .id = "picture-numbers",
     .title = "Numbers of pictures",
-    .summary = "Learns a number of a picture, such as a count or an age, from a folder of pictures with the table "
-               "metadata.csv: the columns file_name and score, or a column for each number",
+    .summary =
+        "Learns a number of a picture, such as a count or an age, from a folder of pictures with the table "
+        "metadata.csv: the columns file_name and score, or a column for each number; numbers have a decimal point, "
+        "as in 1.5",
     .hint = kHint,
     .params = kImagesParams,
     .metric = Task::Metric::Loss,

@@ -61,7 +61,7 @@ constinit const Task kTextLabelsTask{
     .title = "Labels of texts",
     .summary = "Learns any number of labels of a text or of a pair, such as its topics, from your own table: CSV, JSON "
                "(an object a line) or fields with tabs, with the columns text (and second) and labels, several of them "
-               "separated by | ; or a comma; or with a column of 1 and 0 for each label",
+               "separated by | ; or a comma, as in a;b; or with a column of 1 and 0 for each label",
     .hint = "Watch: late layers look at the words that decide a label; each label may have heads of its own.",
     .citation = "Devlin et al. 2019, arXiv:1810.04805, section 4.1; Nam et al. 2014, arXiv:1312.5419, section 3 (loss)",
     .params = kParams,
@@ -79,7 +79,7 @@ constinit const Task kTextNumbersTask{
     .title = "Numbers of texts",
     .summary = "Learns a number of a text or of a pair, such as a mark or a similarity, from your own table: CSV, JSON "
                "(an object a line) or fields with tabs, with the columns text (and second) and score, or with a column "
-               "for each number",
+               "for each number; numbers have a decimal point, as in 1.5",
     .hint = "Watch: late layers look at the words that make the number larger or smaller.",
     .citation = "Devlin et al. 2019, arXiv:1810.04805, section 4.1 (STS-B)",
     .params = kParams,
