@@ -31,8 +31,8 @@ namespace fs = std::filesystem;
 std::string readLines(const fs::path& path) {
     std::string text = withPlainLines(readPersonsFile(path));
     requireUtf8(text, path);
-    if (namesColumns(text.substr(0, text.find('\n'))))
-        refuseFile(path, "line 1 holds the names of columns", "remove the first line");
+    if (const size_t line = lineOfNames(text); line > 0)
+        refuseLine(path, line, "holds the names of columns", "remove this line");
     return text;
 }
 

@@ -60,7 +60,12 @@ std::string_view trimmed(std::string_view text) {
                                            : text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
-bool namesColumns(std::string_view line) {
+size_t lineOfNames(std::string_view text) {
+    const size_t word = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    const auto number = static_cast<size_t>(1 + std::ranges::count(text.substr(0, word), '\n'));
+    const size_t first = text.substr(0, word).rfind('\n') + 1; // npos + 1 is 0
+    std::string_view line = text.substr(first, text.find('\n', word) - first);
+    if (line.ends_with('\r')) line.remove_suffix(1);
     constexpr std::array<std::string_view, 22> kNames{
         "answer", "answers", "category", "class",    "context",     "document",  "input",  "label",
         "labels", "output",  "passage",  "question", "sentence",    "sentiment", "source", "tag",
@@ -68,10 +73,10 @@ bool namesColumns(std::string_view line) {
     size_t fields = 0;
     for (size_t begin = 0; begin <= line.size(); ++fields) {
         const size_t end = std::min(line.find('\t', begin), line.size());
-        if (std::ranges::find(kNames, lowerCase(line.substr(begin, end - begin))) == kNames.end()) return false;
+        if (std::ranges::find(kNames, lowerCase(line.substr(begin, end - begin))) == kNames.end()) return 0;
         begin = end + 1;
     }
-    return fields > 1;
+    return fields > 1 ? number : 0;
 }
 
 void requireUtf8(std::string_view text, const std::filesystem::path& path) {

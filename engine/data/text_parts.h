@@ -24,9 +24,9 @@ std::string withPlainLines(std::string text);
 std::string lowerCase(std::string_view text);
 /// A text without the spaces, tabs and ends of lines around it.
 std::string_view trimmed(std::string_view text);
-/// Whether a line holds the names of columns, as the first line of a table may: "label" and "text". @param line of
-/// fields with tabs between them
-bool namesColumns(std::string_view line);
+/// The number of the first line with a word, if all its fields are names of columns, as "label" and "text"; 0: they are
+/// not. @param text of lines of fields with tabs between them
+size_t lineOfNames(std::string_view text);
 /// @throws Error naming the first line of the file that is not UTF-8
 void requireUtf8(std::string_view text, const std::filesystem::path& path);
 

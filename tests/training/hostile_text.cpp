@@ -274,10 +274,21 @@ TEST_CASE("hostile text: the names of columns are no example", "[training]") {
                                      {"translation", "source\ttarget"},
                                      {"text-to-text", "task\tinput\toutput"},
                                      {"tag", "word\ttag"}}) {
-        const Written file(fmt::format("{}\n{}", header, textFor(id)));
-        CHECK(refuses([&, task = id] { makeTask(taskNamed(task), {.data = {.text = file.path()}}); },
-                      "line 1 holds the names of columns"));
+        const auto refused = [task = id](const std::string& text, const char* says) {
+            const Written file(text);
+            return refuses([&] { makeTask(taskNamed(task), {.data = {.text = file.path()}}); }, says);
+        };
+        CHECK(refused(fmt::format("{}\n{}", header, textFor(id)), "line 1 holds the names of columns"));
+        CHECK(refused(fmt::format("\n \t\r\n{}\n{}", header, textFor(id)), "line 3 holds the names of columns"));
     }
+    // One known name of a label is enough where no other line has it.
+    const auto classify = [](const std::string& text) {
+        const Written file(text);
+        return refuses([&] { makeTask(taskNamed("classify"), {.data = {.text = file.path()}}); },
+                       "holds the names of columns");
+    };
+    for (const char* header : {"sentiment\tphrase\n", "phrase\tLabel\n"}) CHECK(classify(header + textFor("classify")));
+    CHECK_FALSE(classify("tag\ta phrase\ntag\tanother\n" + textFor("classify")));
 }
 
 TEST_CASE("hostile text: bytes that are not UTF-8 are refused with their line before any work", "[training]") {

@@ -74,11 +74,10 @@ private:
 /// Lines of a question, a passage and an answer, which is the first place in the passage with its words.
 std::vector<Question> readLines(std::string_view text) {
     std::vector<Question> questions;
+    requireNoNames(kId, text);
     size_t number = 0;
     forEachLine(text, [&](std::string_view line) {
         ++number;
-        if (number == 1 && namesColumns(line))
-            failParameter(kId, "text", "line 1 holds the names of columns", "remove the first line");
         if (line.empty()) return;
         std::vector<std::string_view> fields;
         for (size_t begin = 0; begin <= line.size();) {

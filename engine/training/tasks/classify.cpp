@@ -1,3 +1,5 @@
+#include "engine/core/quoting.h"
+#include "engine/data/labelled_rows.h"
 #include "engine/data/text_parts.h"
 #include "engine/data/word_pieces.h"
 #include "engine/training/tasks/catalogue.h"
@@ -27,11 +29,10 @@ struct Labelled {
 /// @throws Error naming the line that is not a label, a tab and a text
 std::vector<Labelled> readLines(std::string_view text) {
     std::vector<Labelled> examples;
+    requireNoNames(kId, text);
     size_t number = 0;
     forEachLine(text, [&](std::string_view line) {
         ++number;
-        if (number == 1 && namesColumns(line))
-            failParameter(kId, "text", "line 1 holds the names of columns", "remove the first line");
         if (line.empty()) return;
         const size_t tab = line.find('\t');
         if (tab == std::string_view::npos || tab == 0 || tab + 1 == line.size())
@@ -39,6 +40,13 @@ std::vector<Labelled> readLines(std::string_view text) {
                           "write one example a line, such as: positive, a tab, I liked it");
         examples.push_back({line.substr(0, tab), line.substr(tab + 1)});
     });
+    // A first line such as "sentiment" and "phrase" names columns, too, unless there are other examples of this class.
+    if (!examples.empty() && (namesLabels(examples.front().label) || namesLabels(examples.front().text)) &&
+        std::ranges::count(examples, examples.front().label, &Labelled::label) == 1)
+        failParameter(kId, "text",
+                      fmt::format("the first line, {} and {}, holds the names of columns",
+                                  inQuotes(examples.front().label), inQuotes(examples.front().text)),
+                      "remove this line");
     return examples;
 }
 

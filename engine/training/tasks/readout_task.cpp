@@ -1,6 +1,7 @@
 #include "engine/training/tasks/readout_task.h"
 
 #include "engine/data/draws.h"
+#include "engine/data/text_parts.h"
 
 #include <fmt/format.h>
 
@@ -88,6 +89,11 @@ void shorten(Encoding& encoding, const Tokenizer& tokenizer, size_t most) {
     keep(encoding.ranges);
     keep(encoding.types);
     keep(encoding.texts);
+}
+
+void requireNoNames(std::string_view task, std::string_view text) {
+    if (const size_t line = lineOfNames(text); line > 0)
+        failParameter(task, "text", fmt::format("line {} holds the names of columns", line), "remove this line");
 }
 
 void requireBoth(std::string_view task, size_t train, size_t validation) {

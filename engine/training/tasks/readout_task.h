@@ -73,5 +73,7 @@ void shorten(Encoding& encoding, const Tokenizer& tokenizer, size_t most);
 
 /// @throws Error that one of the splits has no examples
 void requireBoth(std::string_view task, size_t train, size_t validation);
+/// @throws Error if the first line with a word holds the names of columns
+void requireNoNames(std::string_view task, std::string_view text);
 
 } // namespace attn

@@ -31,11 +31,10 @@ struct Sentence {
 /// @throws Error naming the line without a tag
 std::vector<Sentence> readSentences(std::string_view text) {
     std::vector<Sentence> sentences(1);
+    requireNoNames(kId, text);
     size_t number = 0;
     forEachLine(text, [&](std::string_view line) {
         ++number;
-        if (number == 1 && namesColumns(line))
-            failParameter(kId, "text", "line 1 holds the names of columns", "remove the first line");
         while (line.ends_with(' ') || line.ends_with('\t')) line.remove_suffix(1);
         if (line.empty() || line.starts_with("-DOCSTART-")) {
             if (!sentences.back().words.empty()) sentences.emplace_back();
