@@ -119,8 +119,7 @@ const ModelFamily kBert{
     .classModels = kBertClasses,
     .tie = kTie,
     .leftovers = {"*position_ids", "*pooler.dense.*", "cls.seq_relationship.*", "cls.predictions.decoder.bias"},
-    .twins = {{"cls.predictions.bias", "cls.predictions.decoder.bias"}},
-    .spareFields = {"is_causal"}};
+    .twins = {{"cls.predictions.bias", "cls.predictions.decoder.bias"}}};
 
 const TrainableFamily kTrainsBert{.id = "bert",
                                   .title = "BERT: reads in both directions",

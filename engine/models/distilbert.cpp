@@ -66,7 +66,6 @@ const ModelFamily kDistilBert{.id = "distilbert",
                               .config = config,
                               .recipe = recipe,
                               .tie = kTie,
-                              .leftovers = {"*position_ids"},
-                              .spareFields = {"is_causal"}};
+                              .leftovers = {"*position_ids"}};
 
 } // namespace attn

@@ -166,6 +166,14 @@ private:
         if (*asked.value(kField) == nlohmann::json(types)) weights_.fieldLog().note(kField);
     }
 
+    /// Notes fields that ask for nothing in this model: how a decoder sees, and what two stacks share.
+    void passIdleFields() {
+        const auto seesAll = [](const LayerAttention& layer) { return layer.spec.mask == MaskExpression(); };
+        if (config_.axis == AxisKind::Patches || std::ranges::all_of(config_.layers, seesAll))
+            weights_.fieldLog().note("is_causal");
+        if (config_.streams().size() == 1) weights_.fieldLog().note("tie_encoder_decoder");
+    }
+
     /// What the folder holds that nothing reads, and which readout predictions use where that is not clear.
     void findLeftOut(const std::set<std::string>& used) {
         std::vector<std::string> tables; // of tokens
@@ -174,6 +182,7 @@ private:
                 tables.push_back(recipeOf(family_, config_, parameter, names_).source);
         if (!tables.empty()) noteReadout(tables.back()); // that of the stack that says tokens
         passLayerTypes();
+        passIdleFields();
         leftOut_ = {.tensors = unreadTensors(weights_, used, family_.leftovers, tables),
                     .repeats = weights_.repeats(),
                     .fields = unreadFields(weights_.config(), weights_.fieldLog()),

@@ -1,6 +1,7 @@
 #include "engine/models/generation_rules.h"
 
 #include "engine/core/error.h"
+#include "engine/core/globs.h"
 #include "engine/core/quoting.h"
 #include "engine/io/is_in_folder.h"
 #include "engine/io/json_file.h"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -23,16 +25,17 @@ using nlohmann::json;
 /// Reads fields. A value of another kind is named and counts as missing: the model can be used without it.
 class Fields {
 public:
-    Fields(const json& object, GenerationRules& rules, int64_t vocabulary)
-        : object_(object), rules_(rules), vocabulary_(vocabulary) {}
+    Fields(const json& object, std::string file, GenerationRules& rules, int64_t vocabulary)
+        : object_(object), file_(std::move(file)), rules_(rules), vocabulary_(vocabulary) {}
 
     const json* find(const char* field) {
+        assert(isGenerationField(field));
         read_.insert(field);
         const auto found = object_.find(field);
         return found == object_.end() || found->is_null() ? nullptr : &*found;
     }
     void complain(const char* field, const json& value, const std::string& wanted) {
-        rules_.warnings.push_back(fmt::format("{}: \"{}\" is {}, not {}; it does not count", rules_.file, field,
+        rules_.warnings.push_back(fmt::format("{}: \"{}\" is {}, not {}; it does not count", file_, field,
                                               printable(shownJson(value)), wanted));
     }
     std::optional<double> number(const char* field, double least, double most) {
@@ -72,9 +75,7 @@ public:
             else if (id != -1) // some files write it for "none"
                 wrong.push_back(id);
         if (!wrong.empty())
-            complain(
-                field, wrong.size() == 1 ? wrong.front() : wrong,
-                fmt::format("{} of the {} in the vocabulary", wrong.size() == 1 ? "a token" : "tokens", vocabulary_));
+            complain(field, wrong.size() == 1 ? wrong.front() : wrong, tokensOfVocabulary(wrong.size()));
         return ids;
     }
     std::optional<int> token(const char* field) {
@@ -85,17 +86,27 @@ public:
         const json* value = find(field);
         if (value == nullptr) return {};
         std::vector<std::vector<int>> all;
+        json wrong = json::array(); // ids that are no tokens
         bool isRight = value->is_array();
         for (const json& each : isRight ? *value : json::array()) {
             std::vector<int> ids;
+            const size_t wrongBefore = wrong.size();
             for (const json& id : each.is_array() ? each : json::array())
-                if (isToken(id)) ids.push_back(id.get<int>());
+                if (isToken(id))
+                    ids.push_back(id.get<int>());
+                else if (id.is_number_integer())
+                    wrong.push_back(id);
             if (each.is_array() && !ids.empty() && ids.size() == each.size())
                 all.push_back(std::move(ids));
             else
-                isRight = false;
+                isRight = isRight && wrong.size() > wrongBefore;
         }
         if (!isRight) complain(field, *value, "a list of lists of tokens");
+        if (!wrong.empty())
+            rules_.warnings.push_back(fmt::format("{}: \"{}\" has {}, not {}; sequences with {} do not count", file_,
+                                                  field,
+                                                  printable(shownJson(wrong.size() == 1 ? wrong.front() : wrong)),
+                                                  tokensOfVocabulary(wrong.size()), wrong.size() == 1 ? "it" : "them"));
         return all;
     }
     /// The fields that nobody asked for, with their values.
@@ -107,9 +118,16 @@ public:
     }
 
 private:
+    /// What ids must be, for messages.
+    std::string tokensOfVocabulary(size_t count) const {
+        return fmt::format("{} of the {} in the vocabulary, whose ids end at {}", count == 1 ? "a token" : "tokens",
+                           vocabulary_, vocabulary_ - 1);
+    }
+
     static constexpr uint64_t kMost = 1 << 30;
     std::set<std::string> read_;
     const json& object_;
+    std::string file_; ///< for messages
     GenerationRules& rules_;
     int64_t vocabulary_;
 };
@@ -219,6 +237,36 @@ void readChoice(Fields& fields, GenerationRules& rules, bool isOwnFile) {
 
 } // namespace
 
+bool isGenerationField(std::string_view field) {
+    constexpr std::array<std::string_view, 24> kObeyed{"bad_words_ids",
+                                                       "begin_suppress_tokens",
+                                                       "bos_token_id",
+                                                       "decoder_start_token_id",
+                                                       "do_sample",
+                                                       "early_stopping",
+                                                       "eos_token_id",
+                                                       "force_bos_token_to_be_generated",
+                                                       "forced_bos_token_id",
+                                                       "forced_eos_token_id",
+                                                       "length_penalty",
+                                                       "max_length",
+                                                       "max_new_tokens",
+                                                       "min_length",
+                                                       "min_new_tokens",
+                                                       "min_p",
+                                                       "no_repeat_ngram_size",
+                                                       "num_beams",
+                                                       "renormalize_logits",
+                                                       "repetition_penalty",
+                                                       "suppress_tokens",
+                                                       "temperature",
+                                                       "top_k",
+                                                       "top_p"};
+    return std::ranges::find(kObeyed, field) != kObeyed.end() ||
+           std::ranges::find(kNotObeyed, field, &UnreadSettings::Known::field) != kNotObeyed.end() ||
+           std::ranges::any_of(kSilent, [&](std::string_view glob) { return matchesGlob(glob, field); });
+}
+
 ClassTokens classTokensOf(std::string_view modelType) {
     constexpr ClassTokens gpt2{.begin = 50256, .end = 50256}, llama{.begin = 1, .end = 2},
         roberta{.begin = 0, .end = 2, .padding = 1}, bert{.padding = 0};
@@ -296,10 +344,10 @@ GenerationRules GenerationRules::read(const std::filesystem::path& folder, const
     rules.file = isOwnFile ? "generation_config.json" : "config.json";
     const json& from = isOwnFile ? own : config;
     if (!from.is_object()) return rules;
-    Fields fields(from, rules, vocabulary);
+    Fields fields(from, rules.file, rules, vocabulary);
     rules.stopTokens = fields.tokens("eos_token_id");
     if (isOwnFile && fields.find("eos_token_id") == nullptr)
-        rules.stopTokens = Fields(config, rules, vocabulary).tokens("eos_token_id");
+        rules.stopTokens = Fields(config, "config.json", rules, vocabulary).tokens("eos_token_id");
     // A class of transformers brings its own where config.json does not have the field, not even as null.
     const ClassTokens usual = isOwnFile ? ClassTokens{} : usualTokens(config);
     const auto isUsual = [&](const char* field, const std::optional<int>& token) {

@@ -25,6 +25,10 @@ struct ClassTokens {
 /// @source transformers 4 and 5, models/*/configuration_*.py
 ClassTokens classTokensOf(std::string_view modelType);
 
+/// Whether a field of a settings file is a rule of writing or a note beside one: GenerationRules::read() obeys it or
+/// names it where it counts, and it changes no number of a run.
+bool isGenerationField(std::string_view field);
+
 /// The rules by which a folder's model writes: generation_config.json, or config.json where that file is missing.
 /// @source transformers 4, generation/configuration_utils.py
 struct GenerationRules {

@@ -33,7 +33,8 @@ std::string fieldsOf(const std::vector<LeftOut::Field>& fields, LeftOut::Field::
     size_t count = 0;
     for (const LeftOut::Field& field : fields)
         if (field.reason == reason && ++count <= kMost)
-            shown.push_back(fmt::format("{}: {}", inQuotes(field.path), field.value));
+            shown.push_back(fmt::format("{}: {}{}", inQuotes(field.path), field.value,
+                                        field.instead.empty() ? "" : " (" + field.instead + ")"));
     if (count == 0) return {};
     return fmt::format("config.json asks for {} {}: {}{}", count == 1 ? "a setting" : fmt::format("{} settings", count),
                        why, fmt::join(shown, ", "), count > kMost ? fmt::format(" and {} more", count - kMost) : "");
@@ -62,6 +63,7 @@ std::vector<std::string> sentencesOf(const LeftOut& leftOut) {
     for (const auto& [reason, why] :
          {std::pair{Reason::Unknown, "that this program does not know"},
           {Reason::OtherFamilies, "that this program obeys in other families of models only"},
+          {Reason::NotObeyed, "that this program does not obey"},
           {Reason::Replaced, "that another field replaces"}})
         if (const std::string fields = fieldsOf(leftOut.fields, reason, why); !fields.empty())
             sentences.push_back(fields);

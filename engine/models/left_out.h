@@ -14,11 +14,13 @@ struct LeftOut {
         enum class Reason : uint8_t {
             Unknown,       ///< this program does not know the field
             OtherFamilies, ///< only other families of models obey it
+            NotObeyed,     ///< transformers obeys it, and this program does not
             Replaced       ///< another field of the file counts in its place
         };
         std::string path;  ///< "sliding_window", "rope_scaling.beta_fast"
         std::string value; ///< the beginning of its JSON
         Reason reason = Reason::Unknown;
+        std::string instead{}; ///< what this program does in its place; may be empty
         bool operator==(const Field&) const = default;
     };
     std::vector<std::string> tensors;          ///< sorted names

@@ -60,7 +60,6 @@ const ModelFamily kRoberta{.id = "roberta",
                            .recipe = recipe,
                            .tie = kTie,
                            .leftovers = {"*position_ids", "*pooler.dense.*", "lm_head.decoder.bias"},
-                           .twins = {{"lm_head.bias", "lm_head.decoder.bias"}},
-                           .spareFields = {"is_causal"}};
+                           .twins = {{"lm_head.bias", "lm_head.decoder.bias"}}};
 
 } // namespace attn

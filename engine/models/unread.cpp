@@ -2,143 +2,115 @@
 
 #include "engine/core/globs.h"
 #include "engine/io/json_file.h"
+#include "engine/models/generation_rules.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace attn {
 namespace {
 
 /// Fields of config.json, and of timm's objects in it, that change no number of a run of a trained model: notes of the
-/// program that wrote the file, what only training reads, what a run returns, names of classes, and how to write a
-/// text.
-constexpr std::array<std::string_view, 125> kSilent{"_attn_implementation",
-                                                    "_attn_implementation_autoset",
-                                                    "_commit_hash",
-                                                    "_name_or_path",
-                                                    "_num_labels",
-                                                    "add_cross_attention",
-                                                    "apply_layernorm",
-                                                    "architecture",
-                                                    "architectures",
-                                                    "attn_implementation",
-                                                    "auto_map",
-                                                    "bad_words_ids",
-                                                    "begin_suppress_tokens",
-                                                    "chunk_size_feed_forward",
-                                                    "classifier",
-                                                    "custom_load",
-                                                    "description",
-                                                    "directionality",
-                                                    "diversity_penalty",
-                                                    "do_sample",
-                                                    "dtype",
-                                                    "early_stopping",
-                                                    "encoder_no_repeat_ngram_size",
-                                                    "encoder_stride",
-                                                    "end_n_top",
-                                                    "example_prompt",
-                                                    "exponential_decay_length_penalty",
-                                                    "file",
-                                                    "finetuning_task",
-                                                    "first_conv",
-                                                    "fixed_input_size",
-                                                    "gradient_checkpointing",
-                                                    "hf_hub_filename",
-                                                    "hf_hub_id",
-                                                    "id2label",
-                                                    "init",
-                                                    "init_range",
-                                                    "init_std",
-                                                    "is_decoder",
-                                                    "is_encoder_decoder",
-                                                    "keys_to_ignore_at_inference",
-                                                    "label2id",
-                                                    "label_descriptions",
-                                                    "label_names",
-                                                    "label_offset",
-                                                    "layerscale_value",
-                                                    "length_penalty",
-                                                    "license",
-                                                    "mask_ratio",
-                                                    "max_length",
-                                                    "max_seq_len",
-                                                    "max_seq_length",
-                                                    "max_sequence_length",
-                                                    "mem_len",
-                                                    "min_input_size",
-                                                    "min_length",
-                                                    "model_max_length",
-                                                    "model_type",
-                                                    "no_repeat_ngram_size",
-                                                    "notes",
-                                                    "num_beam_groups",
-                                                    "num_beams",
-                                                    "num_classes",
-                                                    "num_features",
-                                                    "num_labels",
-                                                    "num_return_sequences",
-                                                    "origin_url",
-                                                    "out_features",
-                                                    "out_indices",
-                                                    "output_attentions",
-                                                    "output_hidden_states",
-                                                    "output_past",
-                                                    "output_scores",
-                                                    "paper_ids",
-                                                    "paper_name",
-                                                    "pool_size",
-                                                    "pooler_act",
-                                                    "pooler_fc_size",
-                                                    "pooler_num_attention_heads",
-                                                    "pooler_num_fc_layers",
-                                                    "pooler_output_size",
-                                                    "pooler_size_per_head",
-                                                    "pooler_type",
-                                                    "prefix",
-                                                    "pretraining_tp",
-                                                    "qa_dropout",
-                                                    "remove_invalid_values",
-                                                    "reorder_and_upcast_attn",
-                                                    "repetition_penalty",
-                                                    "reshape_hidden_states",
-                                                    "return_dict",
-                                                    "return_dict_in_generate",
-                                                    "reuse_len",
-                                                    "router_aux_loss_coef",
-                                                    "save_step",
-                                                    "sinusoidal_pos_embds",
-                                                    "source",
-                                                    "stage_names",
-                                                    "start_n_top",
-                                                    "state_dict",
-                                                    "suppress_tokens",
-                                                    "tag",
-                                                    "task_specific_params",
-                                                    "temperature",
-                                                    "test_crop_pct",
-                                                    "test_input_size",
-                                                    "tf_legacy_loss",
-                                                    "tie_weights_",
-                                                    "tokenizer_class",
-                                                    "top_k",
-                                                    "top_p",
-                                                    "torch_dtype",
-                                                    "torchscript",
-                                                    "transformers.js_config",
-                                                    "transformers_version",
-                                                    "typical_p",
-                                                    "unsloth_fixed",
-                                                    "unsloth_version",
-                                                    "untie_r",
-                                                    "url",
-                                                    "use_bfloat16",
-                                                    "use_cache",
-                                                    "use_mask_token",
-                                                    "use_mems_eval",
-                                                    "use_mems_train"};
+/// program that wrote the file, what only training reads, what a run returns, and names of classes.
+constexpr std::array<std::string_view, 96> kSilent{"_attn_implementation",
+                                                   "_attn_implementation_autoset",
+                                                   "_name_or_path",
+                                                   "_num_labels",
+                                                   "add_cross_attention",
+                                                   "apply_layernorm",
+                                                   "architecture",
+                                                   "architectures",
+                                                   "attn_implementation",
+                                                   "auto_map",
+                                                   "chunk_size_feed_forward",
+                                                   "classifier",
+                                                   "custom_load",
+                                                   "description",
+                                                   "directionality",
+                                                   "dtype",
+                                                   "encoder_stride",
+                                                   "end_n_top",
+                                                   "example_prompt",
+                                                   "file",
+                                                   "finetuning_task",
+                                                   "first_conv",
+                                                   "fixed_input_size",
+                                                   "gradient_checkpointing",
+                                                   "hf_hub_filename",
+                                                   "hf_hub_id",
+                                                   "id2label",
+                                                   "init",
+                                                   "init_range",
+                                                   "init_std",
+                                                   "is_decoder",
+                                                   "is_encoder_decoder",
+                                                   "keys_to_ignore_at_inference",
+                                                   "label2id",
+                                                   "label_descriptions",
+                                                   "label_names",
+                                                   "label_offset",
+                                                   "layerscale_value",
+                                                   "license",
+                                                   "mask_ratio",
+                                                   "max_seq_len",
+                                                   "max_seq_length",
+                                                   "max_sequence_length",
+                                                   "mem_len",
+                                                   "min_input_size",
+                                                   "model_max_length",
+                                                   "model_type",
+                                                   "notes",
+                                                   "num_classes",
+                                                   "num_features",
+                                                   "num_labels",
+                                                   "origin_url",
+                                                   "out_features",
+                                                   "out_indices",
+                                                   "output_past",
+                                                   "paper_ids",
+                                                   "paper_name",
+                                                   "pool_size",
+                                                   "pooler_act",
+                                                   "pooler_fc_size",
+                                                   "pooler_num_attention_heads",
+                                                   "pooler_num_fc_layers",
+                                                   "pooler_output_size",
+                                                   "pooler_size_per_head",
+                                                   "pooler_type",
+                                                   "prefix",
+                                                   "pretraining_tp",
+                                                   "qa_dropout",
+                                                   "reorder_and_upcast_attn",
+                                                   "reshape_hidden_states",
+                                                   "return_dict",
+                                                   "reuse_len",
+                                                   "router_aux_loss_coef",
+                                                   "save_step",
+                                                   "sinusoidal_pos_embds",
+                                                   "source",
+                                                   "stage_names",
+                                                   "start_n_top",
+                                                   "state_dict",
+                                                   "tag",
+                                                   "task_specific_params",
+                                                   "test_crop_pct",
+                                                   "test_input_size",
+                                                   "tf_legacy_loss",
+                                                   "tie_weights_",
+                                                   "tokenizer_class",
+                                                   "torchscript",
+                                                   "transformers.js_config",
+                                                   "unsloth_fixed",
+                                                   "unsloth_version",
+                                                   "untie_r",
+                                                   "url",
+                                                   "use_bfloat16",
+                                                   "use_mask_token",
+                                                   "use_mems_eval",
+                                                   "use_mems_train"};
 /// The same as globs.
 constexpr std::array<std::string_view, 12> kSilentGlobs{"*_token_id", "*_token_ids",   "*dropout*", "*_pdrop",
                                                         "*layerdrop", "initializer_*", "summary_*", "drop_path*",
@@ -182,22 +154,47 @@ constexpr std::array<std::string_view, 36> kOfSomeFamilies{"activation_function"
                                                            "use_sliding_window",
                                                            "window_size"};
 
-LeftOut::Field::Reason reasonOf(const std::string& path, const FieldLog& log) {
+/// Fields that change numbers in transformers, and what this program does in their place.
+/// @source transformers 5, masking_utils.py, create_causal_mask; transformers 4, modeling_utils.py, tie_weights
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kReplacements{
+    {{"is_causal", "a decoder reads only earlier tokens here"},
+     {"tie_encoder_decoder", "each stack has its own tensors here"}}};
+
+LeftOut::Field fieldOf(const std::string& path, const nlohmann::json& value, const FieldLog& log) {
     using Reason = LeftOut::Field::Reason;
-    if (log.isReplaced(path)) return Reason::Replaced;
-    return std::ranges::find(kOfSomeFamilies, path) != kOfSomeFamilies.end() ? Reason::OtherFamilies : Reason::Unknown;
+    LeftOut::Field field{.path = path, .value = shownJson(value)};
+    const auto known = std::ranges::find(kReplacements, path, [](const auto& each) { return each.first; });
+    if (log.isReplaced(path)) {
+        field.reason = Reason::Replaced;
+    } else if (known != kReplacements.end()) {
+        field.reason = Reason::NotObeyed;
+        field.instead = known->second;
+    } else if (std::ranges::find(kOfSomeFamilies, path) != kOfSomeFamilies.end()) {
+        field.reason = Reason::OtherFamilies;
+    }
+    return field;
 }
 
 bool isSilent(std::string_view field) {
-    return std::ranges::find(kSilent, field) != kSilent.end() ||
+    return isGenerationField(field) || std::ranges::find(kSilent, field) != kSilent.end() ||
            std::ranges::any_of(kSilentGlobs, [&](std::string_view glob) { return matchesGlob(glob, field); });
 }
 
-/// Whether a value of a field changes nothing. @param hasWindow whether the family has obeyed "sliding_window"
-bool isNeutral(const std::string& field, const nlohmann::json& value, bool hasWindow) {
+/// Whether an object asks for a sliding window, which Mistral has without the field, too.
+/// @param hasWindow whether the family has obeyed "sliding_window"
+bool asksForWindow(const nlohmann::json& object, bool hasWindow) {
+    const auto window = object.find("sliding_window"), isOn = object.find("use_sliding_window");
+    if (!hasWindow && isOn != object.end() && *isOn == false) return false;
+    return window == object.end() ? hasWindow : !window->is_null();
+}
+
+/// Whether a value of a field changes nothing beside the others of its object.
+/// @param hasWindow whether the family has obeyed "sliding_window"
+bool isNeutral(const nlohmann::json& object, const std::string& field, const nlohmann::json& value, bool hasWindow) {
     if (field == "is_causal") return value == true; // false makes a decoder of transformers read in both directions
     if (field == "use_sliding_window" && value == false) return !hasWindow; // Mistral's window stays in force
     if (isOff(value)) return true;
+    if (field == "sliding_window" || field == "max_window_layers") return !asksForWindow(object, hasWindow);
     if (field == "crop_mode") return value == "center";
     return field == "partial_rotary_factor" && value == 1;
 }
@@ -208,9 +205,9 @@ void collect(const nlohmann::json& object, const FieldLog& log, const std::strin
     for (const auto& [name, value] : object.items()) {
         const std::string whole = path + name;
         if (isSilent(name)) continue;
-        if (isNeutral(name, value, log.contains(path + "sliding_window"))) continue;
+        if (isNeutral(object, name, value, log.contains(path + "sliding_window"))) continue;
         if (!log.contains(whole))
-            found.push_back({whole, shownJson(value), reasonOf(whole, log)});
+            found.push_back(fieldOf(whole, value, log));
         else if (value.is_object() && depth < kDeepest)
             collect(value, log, whole + ".", depth + 1, found);
     }

@@ -99,8 +99,7 @@ const ModelFamily kXlNet{.id = "xlnet",
                          .prefix = kPrefix,
                          .unprefixed = {"lm_loss"},
                          .tie = kTie,
-                         .leftovers = {"*.rel_attn.r_s_bias", "*.rel_attn.seg_embed", "*mask_emb"},
-                         .spareFields = {"is_causal"}};
+                         .leftovers = {"*.rel_attn.r_s_bias", "*.rel_attn.seg_embed", "*mask_emb"}};
 
 const TrainableFamily kTrainsXlnet{
     .id = "xlnet",

@@ -55,6 +55,25 @@ TEST_CASE("class tokens: ids that are no tokens are named once for each field", 
                CONTAINS("\"suppress_tokens\" is [50,51,52,") && CONTAINS("not tokens of the 50 in the vocabulary"));
 }
 
+TEST_CASE("class tokens: sequences with an id that is no token are named by it and its limit", "[models]") {
+    const GenerationRules one = rulesOf({{"bad_words_ids", json::parse("[[3], [4, 60], [5, 6]]")}}, 50);
+    CHECK(one.barred == std::vector<Ids>{{3}, {5, 6}});
+    CHECK(one.warnings ==
+          std::vector<std::string>{
+              "config.json: \"bad_words_ids\" has 60, not a token of the 50 in the vocabulary, whose ids "
+              "end at 49; sequences with it do not count"});
+    CHECK_THAT(rulesOf({{"bad_words_ids", json::parse("[[-1], [50, 51]]")}}, 50).warnings.at(0),
+               CONTAINS("has [-1,50,51], not tokens of the 50") && CONTAINS("sequences with them do not count"));
+    for (const char* wrong : {"3", "[3, 4]", "[[\"a\"]]", "[[]]"}) {
+        const GenerationRules rules = rulesOf({{"bad_words_ids", json::parse(wrong)}}, 50);
+        REQUIRE(rules.warnings.size() == 1);
+        CHECK_THAT(rules.warnings.front(), CONTAINS("not a list of lists of tokens"));
+    }
+    // The end of a text may stand in the other file.
+    CHECK_THAT(rulesOf({{"eos_token_id", 60}}, 50, "{}").warnings.at(0),
+               CONTAINS("config.json: \"eos_token_id\" is 60") && !CONTAINS("generation_config"));
+}
+
 TEST_CASE("class tokens: the least number of new tokens counts before the least length, as in transformers",
           "[models]") {
     const GenerationRules both = rulesOf({}, 50, R"({"min_length": 20, "min_new_tokens": 3})");
