@@ -121,10 +121,10 @@ bool followEnds(TokenizerParts& parts, const TokenizerFiles& files, bool obeys) 
     if (!obeys) {
         for (const char* field : {"add_bos_token", "add_eos_token"})
             if (config.flag(field, false))
-                parts.warnings.push_back(
-                    fmt::format("tokenizer_config.json asks for \"{}\", which {} does not obey: the tokens around a "
-                                "text are those of tokenizer.json",
-                                field, files.className().empty() ? "its class" : printable(files.className())));
+                parts.warnings.push_back(fmt::format(
+                    "tokenizer_config.json asks for \"{}\", which {} does not obey: the tokens around a "
+                    "text are those of {}",
+                    field, files.className().empty() ? "its class" : printable(files.className()), parts.file));
         return false;
     }
     if (!isStated && !hasClass) return false;

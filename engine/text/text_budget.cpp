@@ -15,7 +15,7 @@ void TextBudget::grow(size_t bytes) {
     if (bytes > growth_)
         throw Error({.what = fmt::format("the tokenizer makes the text more than {} times as long", kGrowth),
                      .where = "tokenizer",
-                     .hint = "use another tokenizer.json: this one is damaged or means harm"});
+                     .hint = "use another tokenizer: this one is damaged or means harm"});
     growth_ -= bytes;
 }
 

@@ -54,7 +54,7 @@ int TokenModel::requireUnknown(std::optional<int> id, const std::string& token, 
     if (id) return *id;
     throw Error({.what = fmt::format("the unknown token \"{}\" is not in the tokenizer's vocabulary", token),
                  .where = "text",
-                 .hint = fmt::format("leave out \"{}\" or copy the model's tokenizer.json again", text)});
+                 .hint = fmt::format("leave out \"{}\" or copy the files of the tokenizer again", text)});
 }
 
 } // namespace attn

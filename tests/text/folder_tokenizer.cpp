@@ -124,7 +124,14 @@ TEST_CASE("folder tokenizers: Llama's classes put their own tokens around a text
                                 .tokenizer();
     CHECK(other.encode("ab").ids == Ids{5});
     REQUIRE(other.warnings().size() == 1);
-    CHECK(other.warnings().front().find("add_bos_token") != std::string::npos);
+    CHECK_THAT(other.warnings().front(),
+               CONTAINS("add_bos_token") && CONTAINS("the tokens around a text are those of tokenizer.json"));
+    const Tokenizer words =
+        Files({{"vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\n"},
+               {"tokenizer_config.json", config("BertTokenizer", {{"add_bos_token", true}, {"bos_token", "[CLS]"}})}})
+            .tokenizer();
+    REQUIRE(words.warnings().size() == 1);
+    CHECK_THAT(words.warnings().front(), CONTAINS("the tokens around a text are those of vocab.txt"));
 }
 
 TEST_CASE("folder tokenizers: BERT's classes write case, accents and ideographs again", "[text]") {
