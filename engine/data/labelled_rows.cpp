@@ -434,18 +434,24 @@ bool namesLabels(std::string_view word) {
 LabelledTable readLabelledTable(const fs::path& path, const Names& known, LabelKind kind, bool ofPictures) {
     LabelledTable table{.labels = known, .file = tableAt(path, ofPictures)};
     const auto read = [&] { table.rows = readLabelledRows(path, table.labels, kind, ofPictures, &table.remark); };
+    std::string remark, mismatch;
     if (!known.empty()) try {
             read();
             return table;
-        } catch (const Error&) { // the table has labels of its own, or the next reading says what is wrong
+        } catch (const Error& error) { // the table has labels of its own, or the next reading says what is wrong
+            mismatch = error.message();
         }
     table.labels.clear();
-    std::string remark;
     if (!table.file.empty())
         table.labels = Reader(table.file, table.labels, kind, ofPictures).names(remark);
     else
         for (const fs::path& folder : entries(path, true)) table.labels.push_back(folder.filename().string());
     read();
+    // Where the model knows most of the labels, another one may be a mistake.
+    const auto others = std::ranges::count_if(
+        table.labels, [&](const std::string& label) { return std::ranges::find(known, label) == known.end(); });
+    if (remark.empty() && others > 0 && 2 * others < std::ssize(table.labels))
+        remark = fmt::format("{}: the labels are those of the table, because {}", path.filename().string(), mismatch);
     if (!remark.empty()) table.remark = remark + (table.remark.empty() ? "" : ". ") + table.remark;
     return table;
 }

@@ -50,7 +50,7 @@ bool namesLabels(std::string_view word);
 struct LabelledTable {
     std::vector<std::string> labels{};
     std::vector<LabelledRow> rows{};
-    std::string remark{};         ///< as readLabelledRows(), and which cell keeps a column from being what most say
+    std::string remark{};         ///< as readLabelledRows(), and which cell is unlike most others of its column
     std::filesystem::path file{}; ///< that was read; empty: the folders of the pictures are their labels
 };
 /// Reads a table as readLabelledRows() does. Its labels are the known ones, if they name all that the table has; else,

@@ -263,6 +263,13 @@ TEST_CASE("labelled rows: a cell that makes a column another kind is named", "[d
           "a.csv: line 4 says \"x\" for \"score\", and most other labels there are numbers: all count as names of "
           "labels");
     CHECK(remarkOf("a.csv", "text,score\na,1\nb,good\nc,x\n", LabelKind::Several).empty());
+    // A model knows most of the labels.
+    writeFile(folder / "a.csv", "text,labels\na,good\nb,bad\nc,god\nd,calm\n");
+    CHECK(readLabelledTable(folder / "a.csv", kMoods, LabelKind::Several, false).remark ==
+          "a.csv: the labels are those of the table, because line 4 has the label \"god\", which the model does not "
+          "know");
+    writeFile(folder / "a.csv", "text,labels\na,joy\nb,fear\n");
+    CHECK(readLabelledTable(folder / "a.csv", kMoods, LabelKind::Several, false).remark.empty());
 }
 
 TEST_CASE("labelled rows: a mistake in JSON is named by its record or its line in the file", "[data]") {
