@@ -120,7 +120,7 @@ private:
         return cells;
     }
 
-    /// Moves past lines without a word, as spreadsheets leave them before, in and after a table. @param line counts on
+    /// Moves past lines without a word, as spreadsheets leave them before a table. @param line counts on
     static void skipBlankLines(std::string_view& text, std::string_view blanks, size_t& line) {
         while (!text.empty()) {
             const size_t end = std::min(text.find('\n'), text.size());
@@ -140,9 +140,8 @@ private:
     }
 
     std::vector<TableRecord> tableRecords(std::string_view text, bool isCsv) const {
-        const std::string_view blanks = isCsv ? " \t,;" : " \t";
         size_t line = 1;
-        skipBlankLines(text, blanks, line);
+        skipBlankLines(text, isCsv ? " \t,;" : " \t", line);
         const size_t first = line;
         const std::string_view head = text.substr(0, text.find('\n'));
         const char separator = !isCsv ? '\t'
@@ -165,9 +164,10 @@ private:
             line = first;
         }
         std::vector<TableRecord> records;
-        for (skipBlankLines(rest, blanks, line); !rest.empty(); skipBlankLines(rest, blanks, line)) {
+        while (!rest.empty()) {
             const size_t number = line;
             Names cells = nextCells(rest, separator, isCsv, line);
+            if (std::ranges::all_of(cells, [](const std::string& cell) { return trimmed(cell).empty(); })) continue;
             if (isNamed ? cells.size() != columns.size() : cells.size() < 2)
                 refuse(number,
                        isNamed ? fmt::format("has {} cells and line {} names {} columns", cells.size(), first,
