@@ -50,11 +50,11 @@ constexpr QSize kPreview(420, 280);
 constexpr int kLeast = 200, kMost = 8000; ///< pixels of a side of one's own
 
 /// Pages at 96 pixels to an inch.
-struct Page {
+struct PageSize {
     const char* title;
     QSize size;
 };
-constexpr Page kPages[] = {
+constexpr PageSize kPageSizes[] = {
     {QT_TRANSLATE_NOOP("attn::ExportDialog", "Slide, 16 : 9"), {960, 540}},
     {QT_TRANSLATE_NOOP("attn::ExportDialog", "A4, landscape"), {1123, 794}},
     {QT_TRANSLATE_NOOP("attn::ExportDialog", "A4, portrait"), {794, 1123}},
@@ -119,7 +119,7 @@ void ExportDialog::addSizes() {
     // A figure knows the page on which all of its labels have room.
     add(tr("As on screen"), figure_ ? figure_->pageSize(onScreen_, theme_).toSize() : onScreen_);
     if (figure_)
-        for (const Page& page : kPages) add(tr(page.title), page.size);
+        for (const PageSize& page : kPageSizes) add(tr(page.title), page.size);
     if (figure_) size_->addItem(tr("Own size"), QSize());
 }
 
