@@ -6,6 +6,7 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <cmath>
 
 namespace attn {
 namespace {
@@ -17,7 +18,7 @@ constexpr int kWraps = static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::Text
 double CaptionedFigure::captionHeight(double width, const FigureTheme& theme) const {
     if (caption.isEmpty()) return 0;
     const QRectF room(0, 0, std::max(1.0, width - 2 * spacing::kGap), 1e4);
-    return QFontMetricsF(theme.textFont()).boundingRect(room, kWraps, caption).height() + 2 * spacing::kGap;
+    return std::ceil(QFontMetricsF(theme.textFont()).boundingRect(room, kWraps, caption).height()) + 2 * spacing::kGap;
 }
 
 QSizeF CaptionedFigure::pageSize(const QSizeF& onScreen, const FigureTheme& theme) const {

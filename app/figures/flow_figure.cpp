@@ -14,6 +14,8 @@
 namespace attn {
 namespace {
 
+constexpr double kMostStretch = 2.5; ///< of the place of a head, where the line has room
+
 double sizeOf(const FlowFigure::Head& head) { return std::abs(static_cast<double>(head.value)); }
 
 /// Red adds and blue takes, as in every view of differences.
@@ -45,7 +47,7 @@ void FlowFigure::fit(double width, const FigureTheme& theme) {
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::stable_sort(order, std::greater(), [this](size_t at) { return sizeOf(all[at]); });
     std::vector<char> isShown(siteLabels.size());
-    std::ranges::stable_partition(order, [&](size_t at) { // the strongest of each site comes first
+    std::stable_partition(order.begin(), order.end(), [&](size_t at) { // the strongest of each site comes first
         return std::exchange(isShown[static_cast<size_t>(all[at].site)], 1) == 0;
     });
     const Widths each = widths(width, theme);
@@ -68,12 +70,16 @@ void FlowFigure::fit(double width, const FigureTheme& theme) {
 
 std::vector<QRectF> FlowFigure::places(const QRectF& area, const FigureTheme& theme) const {
     const Widths each = widths(area.width(), theme);
-    double x = area.left() + spacing::kGap + each.from;
+    const auto begins = [&](size_t i) { return i == 0 || heads[i].site != heads[i - 1].site; };
+    double x = area.left() + spacing::kGap + each.from, room = area.width() - each.from - each.to - 3 * spacing::kGap;
+    for (size_t i = 0; i < heads.size(); ++i) room -= begins(i) ? labelWidth(heads[i].site, theme) : 0;
+    const double width =
+        std::clamp(room / std::max<double>(1, static_cast<double>(heads.size())), each.head, kMostStretch * each.head);
     std::vector<QRectF> places;
     for (size_t i = 0; i < heads.size(); ++i) {
-        if (i == 0 || heads[i].site != heads[i - 1].site) x += labelWidth(heads[i].site, theme);
-        places.emplace_back(x, area.top() + spacing::kTight, each.head, area.height() - 2 * spacing::kTight);
-        x += each.head;
+        if (begins(i)) x += labelWidth(heads[i].site, theme);
+        places.emplace_back(x, area.top() + spacing::kTight, width, area.height() - 2 * spacing::kTight);
+        x += width;
     }
     return places;
 }

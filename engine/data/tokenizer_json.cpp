@@ -65,16 +65,16 @@ Json beginsWith(std::string_view token, size_t id) {
 }
 
 std::string document(Json model, Stages stages) {
-    const Json json{{"version", "1.0"},
-                    {"truncation", nullptr},
-                    {"padding", nullptr},
-                    {"added_tokens", std::move(stages.specials)},
-                    {"normalizer", nullptr},
-                    {"pre_tokenizer", std::move(stages.preTokenizer)},
-                    {"post_processor", std::move(stages.postProcessor)},
-                    {"decoder", std::move(stages.decoder)},
-                    {"model", std::move(model)}};
-    return json.dump(1) + "\n";
+    const Json whole{{"version", "1.0"},
+                     {"truncation", nullptr},
+                     {"padding", nullptr},
+                     {"added_tokens", std::move(stages.specials)},
+                     {"normalizer", nullptr},
+                     {"pre_tokenizer", std::move(stages.preTokenizer)},
+                     {"post_processor", std::move(stages.postProcessor)},
+                     {"decoder", std::move(stages.decoder)},
+                     {"model", std::move(model)}};
+    return whole.dump(1) + "\n";
 }
 
 } // namespace

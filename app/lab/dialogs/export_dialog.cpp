@@ -1,7 +1,6 @@
 #include "app/lab/dialogs/export_dialog.h"
 
 #include "app/figures/captioned_figure.h"
-#include "app/figures/export_figure.h"
 #include "app/lab/common/fit_screen.h"
 #include "app/lab/widgets/ranged_box.h"
 #include "app/lab/widgets/widget_makers.h"
@@ -11,6 +10,7 @@
 #include <QDialogButtonBox>
 #include <QFormLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSignalBlocker>
@@ -67,7 +67,7 @@ ExportDialog::ExportDialog(std::shared_ptr<const Figure> figure, const FigureThe
                            const QStringList& formats, const QString& caption, QWidget* parent)
     : QDialog(parent), figure_(std::move(figure)), theme_(theme), onScreen_(onScreen), format_(new QComboBox),
       size_(new QComboBox), width_(new WholeBox), height_(new WholeBox), caption_(new QPlainTextEdit(caption)),
-      preview_(new QLabel), explanation_(makeHintLabel("exportExplanation")) {
+      preview_(plainLabel()), explanation_(makeHintLabel("exportExplanation")) {
     setObjectName("exportDialog");
     setWindowTitle(tr("Export figure"));
     named(format_, "exportFormat", tr("Format"), tr("The kind of file to save"));
@@ -160,9 +160,16 @@ void ExportDialog::showPreview() {
     page.figure = figure_;
     page.caption = sheet().caption;
     const QSize size = sheet().page.value_or(page.pageSize(onScreen_, theme_).toSize());
-    const double scale = std::min(1.0, std::min(static_cast<double>(kPreview.width()) / size.width(),
-                                                static_cast<double>(kPreview.height()) / size.height()));
-    QImage image = imageOf(page, theme_, size, scale * devicePixelRatioF());
+    const double fit = std::min({1.0, static_cast<double>(kPreview.width()) / size.width(),
+                                 static_cast<double>(kPreview.height()) / size.height()}),
+                 scale = fit * devicePixelRatioF();
+    QImage image((QSizeF(size) * scale).toSize().expandedTo({1, 1}), QImage::Format_ARGB32_Premultiplied);
+    image.fill(theme_.background);
+    {
+        QPainter painter(&image);
+        painter.scale(scale, scale);
+        page.paint(painter, QRectF({}, QSizeF(size)), theme_);
+    }
     image.setDevicePixelRatio(devicePixelRatioF());
     preview_->setPixmap(QPixmap::fromImage(image));
 }
