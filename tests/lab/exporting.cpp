@@ -87,7 +87,7 @@ TEST_CASE("export: a sheet has a format, a size and a caption, and is shown befo
     REQUIRE(lab.waitFor([&] { return banner(lab, "offerBanner").text().contains(path); }));
     CHECK(QImage(path).size() == QSize(1200, 1200)); // two pixels for one
 
-    lab.act("exportFigure");
+    lab.action("exportFigure").trigger();
     auto& again = lab.find<QComboBox>("exportFormat");
     again.setCurrentIndex(again.findData("csv"));
     CHECK_FALSE(lab.find<QPlainTextEdit>("exportCaption").isEnabled());
