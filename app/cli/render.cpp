@@ -306,7 +306,8 @@ void addRender(Command& command) {
     command.option("--position N", options->position,
                    "token that the lens explains; -1: the one that the answer is read from");
     options->asked.addTargetTo(command);
-    command.option("--from INPUT", options->from, "text or picture that the lenses patching and head_patching copy from");
+    command.option("--from INPUT", options->from,
+                   "text or picture that the lenses patching and head_patching copy from");
     command.option("--opacity X", options->opacity, "opacity of the colours over a picture").range(0.0, 1.0);
     command.flag("--smooth", options->isSmooth, "blend the colours between patches");
     command.option("--out FILE", options->out, "file to write: .png, .svg or .pdf").required();

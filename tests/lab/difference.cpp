@@ -208,7 +208,7 @@ TEST_CASE("lab: losses and lenses and kinds of heads show what a gate changes", 
         const QString id = page.currentData().toString();
         CAPTURE(id.toStdString());
         if (id == "patching" || id == "head_patching") continue; // needs another text: below
-        if (id == "spans") continue;    // of which this model has none
+        if (id == "spans") continue;                             // of which this model has none
         REQUIRE(lab.settle());
         if (view.answer().matrix.isEmpty() && view.answer().bars.isEmpty() && view.answer().rows.empty()) runLens(lab);
         const auto isThere = [&] {

@@ -322,61 +322,6 @@ void TrainPanel::trainFromHere() {
     bench_.showPanel("train");
 }
 
-void TrainPanel::listCheckpoints() {
-    const QString active = bench_.runs().active();
-    if (std::exchange(listed_, active) != active) checkpoints_.clear(); // they are another run's
-    showTimeline();
-    if (active.isEmpty()) return listing_.cancel();
-    using Paths = std::vector<std::filesystem::path>;
-    listing_.start<Paths>(
-        "timeline", [folder = active.toStdString()](const std::atomic<bool>&) { return checkpoints(folder); },
-        [this](std::variant<Paths, Failure> found) {
-            if (auto* paths = std::get_if<Paths>(&found)) checkpoints_ = std::move(*paths);
-            showTimeline();
-        });
-}
-
-void TrainPanel::showTimeline() {
-    const QString active = bench_.runs().active();
-    const bool isLive = bench_.training().isFollowing() && training_->folder == active.toStdString();
-    const QSignalBlocker quiet(timeline_), quietLive(live_);
-    const int last = std::max(0, static_cast<int>(checkpoints_.size()) - 1);
-    timeline_->setMaximum(last);
-    if (isLive) timeline_->setValue(last);
-    const auto& shownStep = bench_.training().shownStep();
-    const bool isOfRun = shownStep && shownStep->run == active;
-    const bool isBehind = isLive && isOfRun && shownStep->step < training_->step;
-    live_->setChecked(isLive);
-    live_->setEnabled(!training_->folder.empty());
-    timeline_->setEnabled(checkpoints_.size() > 1);
-    animate_->setEnabled(checkpoints_.size() > 1);
-    export_->setEnabled(checkpoints_.size() > 1);
-    shownStep_->setText(checkpoints_.empty() ? tr("Scrub through training here.")
-                        : isLive && !isOfRun ? tr("The first picture of this run follows.")
-                        : isBehind           ? tr("Showing step %1; the newest follows.").arg(shownStep->step)
-                        : isLive             ? tr("Showing the current step.")
-                        : isOfRun            ? tr("Showing step %1 of the run.").arg(shownStep->step)
-                                             : tr("Drag to replay the run."));
-}
-
-void TrainPanel::scrub(int position) {
-    if (position < 0 || position >= static_cast<int>(checkpoints_.size())) return;
-    const std::filesystem::path& checkpoint = checkpoints_[static_cast<size_t>(position)];
-    bench_.training().show(bench_.runs().active(), QString::fromStdString(checkpoint.string()),
-                           *checkpointStep(checkpoint));
-    showTimeline();
-}
-
-void TrainPanel::animate() {
-    if (!animate_->isChecked()) {
-        animate_->setIcon(themedIcon("play", QPalette::ButtonText));
-        return animation_.stop();
-    }
-    animate_->setIcon(themedIcon("pause", QPalette::ButtonText));
-    if (timeline_->value() >= timeline_->maximum()) timeline_->setValue(0);
-    animation_.start();
-}
-
 void TrainPanel::updateButtons() {
     using State = TrainingSnapshot::State;
     const bool isKnown = continues();

@@ -8,17 +8,15 @@
 #include "app/lab/widgets/widget_makers.h"
 
 #include <QCheckBox>
-#include <QMouseEvent>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSlider>
-#include <QStyle>
 #include <QToolButton>
 
 #include <array>
 #include <optional>
 
-// The controls of the panel below its form of the task, the buttons and the pace; and the timeline.
+// The controls of the panel below its form of the task: the buttons and the pace.
 
 namespace attn {
 namespace {
@@ -99,51 +97,6 @@ QWidget* TrainPanel::makePace() {
     });
     connect(rate_, &QDoubleSpinBox::valueChanged, this, sendRate);
     return container;
-}
-
-void TrainPanel::makeTimeline() {
-    timelinePart_ = new QWidget;
-    const auto button = [](const char* name, const QString& text, const QString& title, const QString& help) {
-        auto* made = named(new QToolButton, name, title, help);
-        made->setText(text);
-        return made;
-    };
-    animate_ = button("animate", {}, tr("Play the run as an animation"),
-                      tr("Play the run from its first checkpoint to its last. Press again to pause."));
-    animate_->setIcon(themedIcon("play", QPalette::ButtonText));
-    animate_->setCheckable(true);
-    timeline_ = named(new QSlider(Qt::Horizontal), "timeline", tr("Timeline of the run"),
-                      tr("Drag to show any checkpoint of the run in every view. You can generate text from it."));
-    timeline_->setPageStep(1);
-    timeline_->installEventFilter(this);
-    live_ =
-        button("live", tr("Live"), tr("Follow the run in every view"), tr("Show the current parameters in every view"));
-    live_->setCheckable(true);
-    live_->setProperty("segment", true);
-    export_ = button("exportRun", tr("Export…"), tr("Export the run as an animation"),
-                     tr("Save the current figure at every checkpoint, as a GIF or as PNG files"));
-    shownStep_ = makeHintLabel("moment");
-    shownStep_->setWordWrap(false);
-    keepWidthOf(shownStep_, tr("Showing step %1; the newest follows.").arg(99'999)); // so that the slider stays
-    makeRow(timelinePart_, 0, {animate_, {timeline_, 1}, live_, export_, shownStep_});
-    assignControlGroup(timelinePart_, "timeline");
-    connect(timeline_, &QSlider::valueChanged, this, &TrainPanel::scrub);
-    connect(animate_, &QToolButton::toggled, this, &TrainPanel::animate);
-    connect(live_, &QToolButton::toggled, this, [this](bool on) { bench_.training().follow(on); });
-    connect(export_, &QToolButton::clicked, this, &TrainPanel::exportRequested);
-}
-
-/// Moves the timeline to the clicked place, where a drag can continue.
-bool TrainPanel::eventFilter(QObject* watched, QEvent* event) {
-    if (watched == timeline_ && event->type() == QEvent::MouseButtonPress) {
-        const auto* mouse = static_cast<QMouseEvent*>(event);
-        const int handle = timeline_->style()->pixelMetric(QStyle::PM_SliderLength, nullptr, timeline_);
-        if (mouse->button() == Qt::LeftButton)
-            timeline_->setValue(QStyle::sliderValueFromPosition(timeline_->minimum(), timeline_->maximum(),
-                                                                static_cast<int>(mouse->position().x()) - handle / 2,
-                                                                timeline_->width() - handle));
-    }
-    return Panel::eventFilter(watched, event);
 }
 
 double TrainPanel::pace() const {
