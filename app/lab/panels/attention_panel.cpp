@@ -70,7 +70,6 @@ QWidget* AttentionPanel::makeBreadcrumbs() {
         if (button != allButton_) row->addWidget(plainLabel(QStringLiteral("›")));
         row->addWidget(button);
     }
-    row->addWidget(flowButton_);
     return bar;
 }
 
@@ -131,6 +130,7 @@ QWidget* AttentionPanel::makeTools() {
     addLabelled(tr("Hea&d"), named(head_, "attentionHeadNumber", tr("Head to show, from 0")));
     for (AttentionPage* page : pages_)
         for (QWidget* tool : page->tools().afterHead) row->addWidget(tool);
+    row->addWidget(flowButton_);
     row->addWidget(makeDisplayButton());
     connect(layer_, &QSpinBox::valueChanged, this, [this](int layer) {
         choose({layer, bench_.selection().head, choice().aggregate});
