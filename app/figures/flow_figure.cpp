@@ -106,7 +106,13 @@ void FlowFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
     painter.setRenderHint(QPainter::Antialiasing);
     const Widths each = widths(area.width(), theme);
     const std::vector<QRectF> at = places(area, theme);
-    const double base = at.front().bottom() - line, most = base - at.front().top(), end = at.back().right() + gap;
+    const double top = at.front().top(), names = at.front().bottom() - line, end = at.back().right() + gap;
+    double up = 0, down = 0; // what the strongest heads add and take
+    for (const Head& head : heads) {
+        up = std::max(up, static_cast<double>(head.value));
+        down = std::max(down, -static_cast<double>(head.value));
+    }
+    const double unit = up + down > 0 ? (names - top) / (up + down) : 0, base = unit > 0 ? top + up * unit : names;
     drawLine(painter, {area.left() + gap, area.top(), each.from - gap, area.height()}, kAtLeft, from, theme.textFont(),
              theme.query);
     drawLine(painter, {end + gap, area.top(), each.to - gap, area.height()}, kAtLeft, to, theme.textFont(),
@@ -120,15 +126,14 @@ void FlowFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
     tip.lineTo(end, base + theme.size * 0.3);
     painter.fillPath(tip, theme.line);
 
-    double largest = 0;
-    for (const Head& head : heads) largest = std::max(largest, sizeOf(head));
     for (size_t i = 0; i < heads.size(); ++i) {
         const QRectF& place = at[i];
         const int item = static_cast<int>(i);
         if (hovered == item) painter.fillRect(place, theme.plot);
-        const double tall = largest > 0 ? std::max(1.0, most * sizeOf(heads[i]) / largest) : 1;
-        painter.fillRect(QRectF(place.left() + 2, base - tall, place.width() - 4, tall), colourOf(heads[i]));
-        const QRectF name(place.left(), base, place.width(), line);
+        const double tall = std::max(1.0, unit * sizeOf(heads[i]));
+        painter.fillRect(QRectF(place.left() + 2, heads[i].value < 0 ? base : base - tall, place.width() - 4, tall),
+                         colourOf(heads[i]));
+        const QRectF name(place.left(), names, place.width(), line);
         drawLine(painter, name, Qt::AlignCenter, headColumnLabel(heads[i].head), theme.smallFont(), theme.text);
         if (chosen == item) {
             painter.setPen(QPen(theme.accent, 1.5));
@@ -137,7 +142,7 @@ void FlowFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme&
         }
         if (i > 0 && heads[i].site == heads[i - 1].site) continue;
         const double width = labelWidth(heads[i].site, theme);
-        drawLine(painter, {place.left() - width, base, width - spacing::kTight, line}, kAtRight,
+        drawLine(painter, {place.left() - width, names, width - spacing::kTight, line}, kAtRight,
                  siteLabels[static_cast<size_t>(heads[i].site)], theme.smallFont(), theme.faint);
     }
 }

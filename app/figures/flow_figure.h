@@ -9,7 +9,7 @@
 namespace attn {
 
 /// The way from a token to the prediction after it, on one line: for each layer, the heads that add most to the logit
-/// of the prediction, as bars. Items are the heads that are shown.
+/// of the prediction, as bars: up for what a head adds, down for what it takes. Items are the heads that are shown.
 struct FlowFigure : PointedFigure {
     struct Head {
         int site = 0, head = 0;

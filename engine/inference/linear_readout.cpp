@@ -35,7 +35,7 @@ void requireLinear(const ModelSpec& config, bool isOneStream) {
                      "this model's logits cannot be split into contributions: its final norm is not a layer norm or "
                      "RMS norm of a single residual stream",
                  .where = config.name,
-                 .hint = "use the logit lens or the input attributions"});
+                 .hint = "use the logit lens or the input gradients"});
 }
 
 Tensor readoutOfText(const ModelSpec& config, Tensor stream, Tensor row) {
@@ -51,7 +51,7 @@ Tensor readoutOfText(const ModelSpec& config, Tensor stream, Tensor row) {
                                  isPostNorm ? "norms stand between its sublayers" : "",
                                  isPostNorm && !isLinear ? ", and " : "", isLinear ? "" : "its readout is not linear"),
              .where = config.name,
-             .hint = "use the logit lens or the input attributions"});
+             .hint = "use the logit lens or the input gradients"});
     requireLinear(config, stream.shape().columns() == config.modelWidth);
     Graph& graph = *stream.graph;
     const Tensor rows = heldNorm(config, take(stream, row));

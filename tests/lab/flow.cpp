@@ -95,6 +95,24 @@ TEST_CASE("flow: pictures have one too, without a token, and a model that allows
     CHECK(flowOf(pictures).from.isEmpty());
 
     LabWindow masked("builtin:masked", "Lily had a [MASK].");
-    REQUIRE(masked.waitFor([&] { return flowOf(masked).note.contains("norms stand between its sublayers"); }));
-    CHECK(masked.find<FlowStrip>("attentionFlow").toolTip() == flowOf(masked).note);
+    REQUIRE(masked.waitFor([&] { return flowOf(masked).note.contains("is no sum of what its heads add"); }));
+    CHECK(masked.find<FlowStrip>("attentionFlow").toolTip().contains("norms stand between its sublayers"));
+}
+
+TEST_CASE("flow: a difference of two runs has none", "[lab][flow]") {
+    LabWindow lab("builtin:english", "The teacher gave the books");
+    REQUIRE(lab.waitFor([&] { return flowOf(lab).items() > 0; }));
+    lab.closeGate(0, 0, 0);
+    REQUIRE(lab.settle());
+    REQUIRE(lab.waitFor([&] { return flowOf(lab).items() > 0; }));
+    const auto removed =
+        std::ranges::find_if(flowOf(lab).all, [](const auto& head) { return head.site + head.head == 0; });
+    REQUIRE(removed != flowOf(lab).all.end());
+    CHECK(removed->value == 0);
+    lab.window().workbench().showRun(ShownRun::Difference);
+    REQUIRE(lab.settle());
+    CHECK(flowOf(lab).items() == 0);
+    CHECK(flowOf(lab).note.contains("difference of two"));
+    lab.window().workbench().showRun(ShownRun::Original);
+    REQUIRE(lab.waitFor([&] { return flowOf(lab).items() > 0; }));
 }

@@ -48,6 +48,9 @@ TEST_CASE("lock presets: each sets every group, and what they hide is out of sig
     lab.layOut();
     CHECK_FALSE(shownDocks().contains("dock.interventions")); // which lists the next tokens
     CHECK_FALSE(shownDocks().contains("dock.lenses"));
+    CHECK_FALSE(lab.find<QWidget>("attentionFlow").isVisible()); // it tells the prediction
+    CHECK_FALSE(lab.find<QPushButton>("beamsEmpty.1").isEnabled());
+    CHECK_FALSE(lab.find<QPushButton>("beamSearch").isEnabled());
     CHECK(lab.action("saveSession").isEnabled()); // to hand out what was locked
     lab.act("present");
     CHECK_FALSE(lab.find<QLabel>("presentAnswers").isVisible());

@@ -27,7 +27,8 @@ FlowStrip::FlowStrip(Workbench& bench, QWidget* parent)
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setWhatsThis(
         tr("The way from a token to the prediction after it. The bar of a head shows how much the head adds to "
-           "the logit of the prediction: red bars raise it, blue bars lower it. Each layer shows its strongest "
+           "the logit of the prediction: red bars rise and raise it, blue bars fall and lower it. Each layer shows its "
+           "strongest "
            "heads. Click a head to open it; point at a token to see the prediction after that token."));
     rest_.setSingleShot(true);
     rest_.setInterval(kRestMs);
@@ -95,6 +96,7 @@ void FlowStrip::ask() {
 
 void FlowStrip::askIfNew() {
     if (!isVisible() || !snapshot_ || !snapshot_->model || !canAnalyse(*snapshot_)) return;
+    if (bench_.shownRun() == ShownRun::Difference) return;
     if (snapshot_->status.activity != Activity::Idle || known_.contains(wanted()) || asked_ == wanted()) return;
     if (isCheap()) ask();
 }
@@ -121,10 +123,12 @@ void FlowStrip::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
 
 QString FlowStrip::note() const {
     if (!snapshot_ || !snapshot_->model || !canAnalyse(*snapshot_)) return {};
-    if (asked_ == wanted()) {
-        const QString problem = failureIn(*snapshot_, keyOfFlow());
-        return problem.isEmpty() ? tr("Computing…") : problem;
-    }
+    if (bench_.shownRun() == ShownRun::Difference)
+        return tr("The flow belongs to one run: it is not drawn for the difference of two.");
+    if (asked_ == wanted())
+        return failureIn(*snapshot_, keyOfFlow()).isEmpty()
+                   ? tr("Computing…")
+                   : tr("The prediction of this model is no sum of what its heads add. Point here for the reason.");
     if (snapshot_->status.activity == Activity::Generating) return tr("The flow appears when the model stops writing.");
     return isCheap() ? QString() : tr("Click here to see which heads form the prediction. It takes a moment.");
 }
@@ -134,14 +138,16 @@ void FlowStrip::draw() {
     std::optional<int> selected;
     figure->note = note();
     const bool canShow = snapshot_ && snapshot_->model && canAnalyse(*snapshot_);
-    const auto known = canShow ? known_.find(wanted()) : known_.end();
+    const bool isOfOneRun = bench_.shownRun() != ShownRun::Difference;
+    const auto known = canShow && isOfOneRun ? known_.find(wanted()) : known_.end();
     if (known != known_.end()) {
         const LogitAttribution& found = *known->second;
         const LensSubject subject = inputKind(*snapshot_).subject(*snapshot_, false);
         figure->target = targetName(subject, found.target);
         figure->to = QStringLiteral("“%1”").arg(subject.choiceName(found.target.token));
         const std::vector<QString> tokens = tokenLabels(snapshot_->sequence.get());
-        if (readsOneText() && static_cast<size_t>(found.position) < tokens.size())
+        const bool isOfTokens = bench_.reads(AxisKind::Tokens) && snapshot_->model->classes == 0;
+        if (isOfTokens && static_cast<size_t>(found.position) < tokens.size())
             figure->from = QStringLiteral("“%1”").arg(tokens[static_cast<size_t>(found.position)]);
         for (int site = 0; site < snapshot_->model->siteCount(); ++site)
             figure->siteLabels.push_back(bench_.siteLabel(site));
@@ -155,7 +161,8 @@ void FlowStrip::draw() {
             if (figure->heads[i].site == selection.site && figure->heads[i].head == selection.head)
                 selected = static_cast<int>(i);
     }
-    setToolTip(figure->heads.empty() ? figure->note : QString()); // a long sentence is cut
+    const QString problem = snapshot_ && asked_ ? failureIn(*snapshot_, keyOfFlow()) : QString();
+    setToolTip(!figure->heads.empty() ? QString() : problem.isEmpty() ? figure->note : problem);
     setFigure(std::move(figure));
     setChosen(selected);
 }

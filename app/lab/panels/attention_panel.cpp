@@ -18,6 +18,7 @@
 #include <QMenu>
 #include <QPainter>
 #include <QPixmap>
+#include <QSettings>
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QToolButton>
@@ -26,6 +27,11 @@
 #include <algorithm>
 
 namespace attn {
+namespace {
+
+constexpr const char* kFlowKey = "flowShown"; ///< of the settings
+
+} // namespace
 
 AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     : Panel(bench, parent), text_(new TextAttention(bench)), pages_{text_, new PictureAttention(bench)},
@@ -37,7 +43,11 @@ AttentionPanel::AttentionPanel(Workbench& bench, QWidget* parent)
     auto* bar = new FlowLayout(bar_);
     bar->addWidget(makeBreadcrumbs());
     bar->addWidget(makeTools());
-    auto* column = makeColumn(this, spacing::kTight, {bar_, flow_});
+    auto* flow = new QWidget;
+    makeRow(flow, 0, {{flow_, 1}});
+    for (QWidget* part : std::initializer_list<QWidget*>{flow, flowButton_})
+        assignControlGroup(part, "candidates"); // it tells the prediction
+    auto* column = makeColumn(this, spacing::kTight, {bar_, flow});
     column->setSpacing(spacing::kTight);
     for (AttentionPage* page : pages_) {
         column->addWidget(page, 1);
@@ -97,7 +107,9 @@ void AttentionPanel::makeFlow() {
     named(flowButton_, "attentionFlowShown", help, help);
     flowButton_->setText(tr("Flow"));
     flowButton_->setCheckable(true);
-    flowButton_->setChecked(true);
+    flowButton_->setChecked(QSettings().value(kFlowKey, true).toBool());
+    flow_->setVisible(flowButton_->isChecked());
+    connect(flowButton_, &QToolButton::clicked, this, [](bool isShown) { QSettings().setValue(kFlowKey, isShown); });
     flowButton_->setProperty("segment", true);
     flowButton_->setAutoRaise(true);
     flowButton_->setFocusPolicy(Qt::StrongFocus);
@@ -295,7 +307,7 @@ QJsonObject AttentionPanel::saveView() const {
 
 void AttentionPanel::restoreView(const QJsonObject& view) {
     for (AttentionPage* page : pages_) page->restoreView(inputKind(page->axis()).viewIn(view));
-    flowButton_->setChecked(view["flow"].toBool(true));
+    if (view.contains("flow")) flowButton_->setChecked(view["flow"].toBool());
 }
 
 } // namespace attn

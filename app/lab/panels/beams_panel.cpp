@@ -60,7 +60,7 @@ BeamsPanel::BeamsPanel(Workbench& bench, QWidget* parent)
     for (QPushButton* button : {search_, step_}) flow->addWidget(button);
     makeColumn(controls, 0, {flow});
     empty_ = new EmptyState("beamsEmpty", QString());
-    empty_->offer(tr("Search"), {}, [this] { search(0); });
+    assignControlGroup(empty_->offer(tr("Search"), {}, [this] { search(0); }), "generation");
     tree_->setObjectName("beamTree");
     scroll_->setWidget(tree_);
     scroll_->setFrameShape(QFrame::NoFrame);

@@ -16,13 +16,14 @@ EmptyState::EmptyState(const QString& id, const QString& text, QWidget* parent)
 
 void EmptyState::setText(const QString& text) { text_->setText(text); }
 
-void EmptyState::offer(const QString& text, const QString& help, std::function<void()> act) {
+QPushButton* EmptyState::offer(const QString& text, const QString& help, std::function<void()> act) {
     auto* button = helped(new QPushButton(text),
                           QStringLiteral("%1.%2").arg(text_->objectName(), QString::number(buttons_->count() + 1)),
                           help.isEmpty() ? text : help);
     button->setAccessibleName(text);
     connect(button, &QPushButton::clicked, this, std::move(act));
     buttons_->addWidget(button, 0, Qt::AlignHCenter);
+    return button;
 }
 
 void EmptyState::offerAction(const char* action, const QString& text) {

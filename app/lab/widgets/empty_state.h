@@ -18,8 +18,8 @@ public:
     explicit EmptyState(const QString& id, const QString& text, QWidget* parent = nullptr);
 
     void setText(const QString& text);
-    /// Adds a button. @param help empty: the text needs no explanation
-    void offer(const QString& text, const QString& help, std::function<void()> act);
+    /// Adds a button. @param help empty: the text needs no explanation  @return the button
+    QPushButton* offer(const QString& text, const QString& help, std::function<void()> act);
     /// Adds a button for an action of the window. The action is looked up when the button is pressed.
     void offerAction(const char* action, const QString& text);
 
