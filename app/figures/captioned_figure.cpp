@@ -2,8 +2,8 @@
 
 #include "app/figures/spacing.h"
 
-#include <QFontMetricsF>
 #include <QPainter>
+#include <QTextLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -11,14 +11,32 @@
 namespace attn {
 namespace {
 
-constexpr int kWraps = static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap | Qt::TextWrapAnywhere;
+/// Breaks a caption between words, and within one that is longer than a line. @return its height
+double wrap(QTextLayout& layout, double width) {
+    QTextOption option(Qt::AlignLeft);
+    option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+    layout.setTextOption(option);
+    double y = 0;
+    layout.beginLayout();
+    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+        line.setLineWidth(width);
+        line.setPosition({0, y});
+        y += line.height();
+    }
+    layout.endLayout();
+    return std::ceil(y);
+}
+
+double widthOfCaption(double page) { return std::max(1.0, page - 2 * spacing::kGap); }
+
+QString inLines(QString caption) { return caption.replace('\n', QChar::LineSeparator); }
 
 } // namespace
 
 double CaptionedFigure::captionHeight(double width, const FigureTheme& theme) const {
     if (caption.isEmpty()) return 0;
-    const QRectF room(0, 0, std::max(1.0, width - 2 * spacing::kGap), 1e4);
-    return std::ceil(QFontMetricsF(theme.textFont()).boundingRect(room, kWraps, caption).height()) + 2 * spacing::kGap;
+    QTextLayout layout(inLines(caption), theme.textFont());
+    return wrap(layout, widthOfCaption(width)) + 2 * spacing::kGap;
 }
 
 QSizeF CaptionedFigure::pageSize(const QSizeF& onScreen, const FigureTheme& theme) const {
@@ -34,9 +52,10 @@ void CaptionedFigure::paint(QPainter& painter, const QRectF& area, const FigureT
     painter.fillRect(below, theme.background);
     painter.save();
     painter.setClipRect(below, Qt::IntersectClip);
-    painter.setFont(theme.textFont());
     painter.setPen(theme.text);
-    painter.drawText(below.adjusted(spacing::kGap, spacing::kGap, -spacing::kGap, 0), kWraps, caption);
+    QTextLayout layout(inLines(caption), theme.textFont());
+    wrap(layout, widthOfCaption(area.width()));
+    layout.draw(&painter, below.topLeft() + QPointF(spacing::kGap, spacing::kGap));
     painter.restore();
 }
 

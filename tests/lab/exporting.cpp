@@ -94,3 +94,17 @@ TEST_CASE("export: a sheet has a format, a size and a caption, and is shown befo
     CHECK(lab.find<QLabel>("exportPreview").text() == "The file holds numbers, and no picture.");
     lab.find<QDialog>("exportDialog").reject();
 }
+
+TEST_CASE("export: the figure in front is exported, not one behind its tab", "[lab]") {
+    LabWindow lab("builtin:induction", "abcabc");
+    lab.act("workspace.inspect");
+    auto& heatmap = lab.find<QWidget>("attentionHeatmap");
+    heatmap.setFocus();
+    REQUIRE(lab.waitFor([&] { return heatmap.hasFocus(); }));
+    lab.find<QDockWidget>("dock.kinds").raise();
+    lab.layOut();
+    lab.action("exportFigure").trigger();
+    auto& dialog = lab.find<QDialog>("exportDialog");
+    CHECK(dialog.windowTitle() == "Export Head kinds");
+    dialog.reject();
+}

@@ -64,12 +64,12 @@ constexpr PageSize kPageSizes[] = {
 } // namespace
 
 ExportDialog::ExportDialog(std::shared_ptr<const Figure> figure, const FigureTheme& theme, const QSize& onScreen,
-                           const QStringList& formats, const QString& caption, QWidget* parent)
+                           const QStringList& formats, const QString& title, const QString& caption, QWidget* parent)
     : QDialog(parent), figure_(std::move(figure)), theme_(theme), onScreen_(onScreen), format_(new QComboBox),
       size_(new QComboBox), width_(new WholeBox), height_(new WholeBox), caption_(new QPlainTextEdit(caption)),
       preview_(plainLabel()), explanation_(makeHintLabel("exportExplanation")) {
     setObjectName("exportDialog");
-    setWindowTitle(tr("Export figure"));
+    setWindowTitle(tr("Export %1").arg(title));
     named(format_, "exportFormat", tr("Format"), tr("The kind of file to save"));
     for (const Format& format : kFormats)
         if (formats.contains(QLatin1String(format.suffix))) format_->addItem(tr(format.title), QString(format.suffix));
@@ -82,7 +82,10 @@ ExportDialog::ExportDialog(std::shared_ptr<const Figure> figure, const FigureThe
     caption_->setTabChangesFocus(true);
     caption_->setFixedHeight(3 * caption_->fontMetrics().lineSpacing() + spacing::kWide);
     spoken(preview_, "exportPreview", tr("Preview of the page"));
+    explanation_->setAlignment(Qt::AlignTop);
+    explanation_->setMinimumHeight(3 * explanation_->fontMetrics().lineSpacing()); // of the longest one
     preview_->setAlignment(Qt::AlignCenter);
+    preview_->setWordWrap(true);
     preview_->setFixedSize(kPreview);
 
     auto* form = new QFormLayout;
@@ -150,10 +153,11 @@ void ExportDialog::showPreview() {
     for (QWidget* control : std::initializer_list<QWidget*>{size_, width_, height_})
         control->setEnabled(hasPage && figure_ != nullptr);
     caption_->setEnabled(drawsPage() && figure_ != nullptr);
-    if (!drawsPage() || !figure_) {
+    if (!hasPage || !figure_) {
         preview_->setPixmap({});
-        preview_->setText(drawsPage() ? tr("The panel is saved as it is on screen.")
-                                      : tr("The file holds numbers, and no picture."));
+        preview_->setText(!drawsPage() ? tr("The file holds numbers, and no picture.")
+                          : !hasPage   ? tr("A browser lays the page out. The caption becomes its title.")
+                                       : tr("The panel is saved as it is on screen."));
         return;
     }
     CaptionedFigure page;

@@ -27,10 +27,11 @@ class ExportDialog : public QDialog {
 
 public:
     /// @param figure null: the panel is saved as it is on screen
+    /// @param title of the panel
     /// @param onScreen the size of the view in pixels
     /// @param formats suffixes of the formats in which the panel can be saved, such as "png"
     ExportDialog(std::shared_ptr<const Figure> figure, const FigureTheme& theme, const QSize& onScreen,
-                 const QStringList& formats, const QString& caption, QWidget* parent);
+                 const QStringList& formats, const QString& title, const QString& caption, QWidget* parent);
 
     QString suffix() const;
     ExportSheet sheet() const;

@@ -49,7 +49,7 @@ ExportController::ExportController(const WindowParts& parts) : parts_(parts) {
 Panel& ExportController::currentPanel() const {
     // Else the figure is the panel with all its controls.
     const auto hasFigure = [](Panel& panel) { return !qobject_cast<Panel*>(panel.figure()) || panel.numbers().csv; };
-    if (Panel* focused = panels_.focused(); focused && focused->isVisible() && hasFigure(*focused)) return *focused;
+    if (Panel* used = panels_.lastUsed(); used && hasFigure(*used)) return *used;
     // Who types a prompt and then exports wants the main figure.
     if (const QDockWidget* front = parts_.layout.front())
         if (Panel& panel = panels_.panel(front->objectName().section('.', 1)); hasFigure(panel)) return panel;
@@ -117,7 +117,7 @@ void ExportController::chooseSheet() {
         formats << "csv"
                 << "npz";
     auto* dialog = new ExportDialog(figure, view ? view->theme() : FigureTheme::light(), panel.figure()->size(),
-                                    formats, caption(panel), &parts_.window);
+                                    formats, panels_.title(panel), caption(panel), &parts_.window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &QDialog::accepted, this, [this, dialog] {
         choosePath(

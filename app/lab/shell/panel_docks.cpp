@@ -1,6 +1,7 @@
 #include "app/lab/shell/panel_docks.h"
 
 #include "app/lab/common/control_groups.h"
+#include "app/lab/common/focus_ring.h"
 #include "app/lab/shell/window_panels.h"
 #include "app/lab/widgets/widget_makers.h"
 
@@ -87,15 +88,20 @@ PanelDocks::PanelDocks(QMainWindow& window, Workbench& bench) {
         panel->setObjectName(id);
         panel->setAccessibleName(title);
         connect(&bench, &Workbench::snapshotChanged, panel, &Panel::setSnapshot);
+        connect(dock, &QDockWidget::visibilityChanged, this, [this, panel](bool isInFront) {
+            if (isInFront && QGuiApplication::mouseButtons() != Qt::NoButton) used_ = panel; // a click on its tab
+        });
         panels_[id] = panel;
         docks_[id] = dock;
         if (descriptor.serves) choosy_ << id;
     }
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
         for (QWidget* up = now; up; up = up->parentWidget())
-            if (auto* panel = qobject_cast<Panel*>(up)) focused_ = panel;
+            if (auto* panel = qobject_cast<Panel*>(up)) used_ = panel;
     });
 }
+
+Panel* PanelDocks::lastUsed() const { return used_ && isInSight(*used_) ? used_ : nullptr; }
 
 PanelDocks::~PanelDocks() {
     disconnect(qApp, nullptr, this, nullptr);

@@ -36,8 +36,8 @@ public:
             if (auto* found = dock->template findChild<Type*>()) return *found;
         throw std::logic_error("the window has no such panel");
     }
-    /// The panel that had the keyboard last; null: none.
-    Panel* focused() const { return focused_; }
+    /// The panel that had the keyboard, or whose tab was clicked last; null: none, or it is out of sight.
+    Panel* lastUsed() const;
     /// Those that show nothing of some models.
     const QStringList& choosy() const { return choosy_; }
     /// Those that show nothing of the open model.
@@ -47,7 +47,7 @@ private:
     std::map<QString, Panel*> panels_;
     std::map<QString, QDockWidget*> docks_;
     QStringList choosy_;
-    Panel* focused_ = nullptr;
+    Panel* used_ = nullptr;
 };
 
 } // namespace attn
