@@ -57,7 +57,8 @@ LensesPanel::LensesPanel(Workbench& bench, QWidget* parent)
         if (page().usesHead) ask();
     });
     connect(view_, &LensAnswerView::pointedAt, this, [this](const std::optional<MatrixCell>& cell) {
-        const bool hasTokens = view_->answer().matrix.columns() == bench_.tokenCount();
+        const MatrixFigure& matrix = view_->answer().matrix;
+        const bool hasTokens = !matrix.columnsAreNamed && matrix.columns() == bench_.tokenCount();
         bench_.hoverToken(cell && hasTokens ? cell->column : -1);
         showOverlay(cell);
     });

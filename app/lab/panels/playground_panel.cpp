@@ -254,6 +254,7 @@ void PlaygroundPanel::begin(const AttentionSpec& known, const QString& title) {
         if (!check(spec, {.headWidth = headWidth()}).empty()) spec = known;
     }
     edit(with(spec), title);
+    maps_->showPattern();
     views_->setCurrentWidget(mapsPage_);
 }
 

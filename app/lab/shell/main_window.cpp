@@ -291,7 +291,7 @@ void MainWindow::updateRemark() {
     QStringList remarks;
     if (bench_.snapshot() && bench_.snapshot()->isChanged) remarks << tr("model changed");
     if (bench_.shownRun() == ShownRun::Original) remarks << tr("original shown");
-    if (bench_.shownRun() == ShownRun::Difference) remarks << tr("difference shown");
+    if (bench_.shownRun() == ShownRun::Difference && !bench_.changes().empty()) remarks << tr("difference shown");
     if (bench_.hasModel() && bench_.snapshot()->model->storage != Storage::F32)
         remarks << tr("weights as %1")
                        .arg(QString::fromStdString(std::string(storageName(bench_.snapshot()->model->storage))));

@@ -96,6 +96,7 @@ QString PresentStrip::titleOf(const Snapshot& snapshot) const {
 }
 
 QString PresentStrip::answers(const Snapshot& snapshot) const {
+    if (snapshot.hasEnded) return tr("The text has ended.");
     QStringList parts;
     if (snapshot.answer) { // of a picture
         const auto rows = likelyAnswers(*snapshot.model, answerProbabilities(snapshot), *snapshot.model, {});

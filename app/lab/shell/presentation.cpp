@@ -111,6 +111,7 @@ void Presentation::press(int key) {
     case Qt::Key_PageDown:
         return moveToken(1);
     case Qt::Key_Space:
+        if (parts_.bench.snapshot()->hasEnded) return;                                          // the strip says so
         if (parts_.bench.snapshot()->model->writesText()) parts_.bench.selectRow(std::nullopt); // the new token
         return emit tokenAsked();
     case Qt::Key_Escape:

@@ -61,6 +61,13 @@ size_t MapGrid::large() const {
     return 0;
 }
 
+void MapGrid::showPattern() {
+    chosen_.clear();
+    isAlone_ = false;
+    lastUsed_ = nullptr;
+    arrange();
+}
+
 void MapGrid::arrange() {
     for (MatrixView* view : views_) grid_->removeWidget(view);
     for (int column = 0; column < grid_->columnCount(); ++column) grid_->setColumnStretch(column, 0);

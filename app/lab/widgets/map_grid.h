@@ -23,6 +23,7 @@ public:
     /// Sets the token labels on the axes of the maps that are shown next; empty: no labels.
     void setLabels(std::vector<QString> labels) { labels_ = std::move(labels); }
 
+    void showPattern(); ///< as at first: the pattern large, and the others in the strip
     /// @return the last used map, otherwise the large one; null if there are no maps
     const MatrixView* current() const;
 
