@@ -1,3 +1,4 @@
+#include "engine/analysis/logit_attribution.h"
 #include "tests/session/session_test.h"
 
 #include <set>
@@ -47,6 +48,21 @@ TEST_CASE("writing: an emptied prompt leaves no view of the text before", "[sess
     succeed(session, SetChangesCommand{});
     CHECK(succeed(session, SetPromptCommand{{.text = "ab"}})->sequence->tokens.size() == 2);
     CHECK(succeed(session, RestoreBranchesCommand{})->sequence->tokens.empty()); // as Undo brings it back
+}
+
+TEST_CASE("writing: a model that is asked about its heads meanwhile goes on writing, and says so", "[session][gpu]") {
+    OpenSession session("abcabc");
+    const std::string key = LogitFlowAnalysis{}.key();
+    session.post(GenerateCommand{.maxTokens = 60, .tokensPerSecond = 1});
+    session.post(RunAnalysisCommand{std::make_shared<LogitFlowAnalysis>()});
+    std::shared_ptr<const Snapshot> answered;
+    REQUIRE(waitFor(session, [&](const Snapshot& snapshot) {
+        if (snapshot.analyses.contains(key) && snapshot.status.activity != Activity::Analysing)
+            answered = session.latest();
+        return answered != nullptr;
+    }));
+    CHECK(answered->status.activity == Activity::Generating);
+    CHECK(after(session, StopCommand{})->status.activity == Activity::Idle);
 }
 
 TEST_CASE("writing: an empty prompt is the token that the tokenizer puts before every text", "[session][gpu]") {
