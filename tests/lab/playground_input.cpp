@@ -35,6 +35,7 @@ TEST_CASE("lab: a sentence through the open model's layer, with its tokens on th
     CHECK(pattern.rowLabels.size() == static_cast<size_t>(tokens));
     CHECK(pattern.columnLabels == pattern.rowLabels);
     const auto& view = lab.find<MatrixView>("map.pattern");
+    lab.layOut();
     CHECK(view.figureLayout().columnLabels > 0); // the words are drawn
     // Another attention than the model's own is said to be untrained, in A and in B.
     const QString own = lab.find<QLineEdit>("specText").text();

@@ -19,8 +19,8 @@ struct InputChoice {
 };
 
 /// Names of the playground's tabs in session files and lessons, in their order.
-inline constexpr const char* kPlaygroundTabs[] = {"gallery",   "maps", "paint", "cards",
-                                                  "positions", "cost", "tiles", "linear"};
+inline constexpr const char* kPlaygroundTabs[] = {"maps",      "gallery", "paint", "cards",
+                                                  "positions", "cost",    "tiles", "linear"};
 
 /// All settings of the playground, as in undo steps and session files.
 struct PlaygroundSetup {

@@ -79,12 +79,11 @@ PlaygroundPanel::PlaygroundPanel(Workbench& bench, QWidget* parent)
     split->setChildrenCollapsible(false);
     split->addWidget(makeControls());
     views_ = spoken(new QTabWidget, "playViews", tr("Views of the playground"));
+    mapsPage_ = makeMaps();
+    views_->addTab(mapsPage_, tr("Heatmaps"));
     gallery_ = new AttentionGallery;
     views_->addTab(gallery_, tr("Known models"));
     connect(gallery_, &AttentionGallery::chosen, this, &PlaygroundPanel::begin);
-    mapsPage_ = makeMaps();
-    views_->addTab(mapsPage_, tr("Heatmaps"));
-    views_->setCurrentWidget(mapsPage_);
     painter_ = new MaskPainter;
     views_->addTab(painter_, tr("Paint a mask"));
     cards_ = new PartCards;
