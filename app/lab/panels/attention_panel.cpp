@@ -122,6 +122,10 @@ void AttentionPanel::makeFlow() {
             [this](const std::optional<HeadChoice>& head) { page().point(head); });
 }
 
+void AttentionPanel::showFlow(bool isShown) {
+    flowButton_->setChecked(isShown && QSettings().value(kFlowKey, true).toBool());
+}
+
 void AttentionPanel::showTools(bool areShown) {
     bar_->setVisible(areShown);
     flow_->setVisible(areShown && flowButton_->isChecked());

@@ -38,6 +38,7 @@ public:
     /// Selects the head that lies so many layers and heads further, or the last there is in that direction.
     void move(int layers, int heads);
     void switchLevel();            ///< from one head to all, or from anything else to one head
+    void showFlow(bool isShown);   ///< unless the user does not want it
     void showTools(bool areShown); ///< and the flow to the prediction
 
 signals:

@@ -213,6 +213,7 @@ void MainWindow::showWorkspace(const Workspace& workspace) {
         panels_->the<AttentionPanel>().setLevel(known != levels_.end()   ? known->second
                                                 : workspace.showsOneHead ? AttentionLevel::OneHead
                                                                          : AttentionLevel::AllHeads);
+        panels_->the<AttentionPanel>().showFlow(workspace.showsFlow);
     }
     locks_->apply();
 }

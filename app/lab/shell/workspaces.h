@@ -17,6 +17,7 @@ struct Workspace {
     QStringList below;   ///< tabs of the lower place; empty: the column has one place
 
     bool showsOneHead = false; ///< at first; else all heads
+    bool showsFlow = true;     ///< at first, if the user wants it; else the figure has its room
     bool holds(const QString& panel) const {
         return main.contains(panel) || above.contains(panel) || below.contains(panel);
     }
