@@ -193,7 +193,8 @@ void Session::Worker::fail(Failure failure) {
 void Session::Worker::publishIdle() {
     isRefining_ = false; // the tokens of the picture may have changed
     next_.readsUnread = false;
-    next_.status.activity = remaining_ > 0 ? Activity::Generating : Activity::Idle; // it goes on after an analysis
+    next_.status.activity =
+        remaining_ > 0 ? Activity::Generating : Activity::Idle; // after an analysis, writing continues
     const bool isPrepared = std::exchange(next_.status.preparesEngine, false);
     next_.status.detail.clear();
     publish();
