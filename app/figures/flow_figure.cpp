@@ -94,8 +94,8 @@ int FlowFigure::moved(int item, int right, int down) const { return std::clamp(i
 
 QString FlowFigure::reading(int item) const {
     const Head& head = heads[static_cast<size_t>(item)];
-    return (head.value < 0 ? tr("%1 takes %2 from the %3.") : tr("%1 adds %2 to the %3."))
-        .arg(head.name, formatNumber(sizeOf(head), 3), target);
+    return (head.value < 0 ? tr("%1 lowers the %2 by %3.") : tr("%1 raises the %2 by %3."))
+        .arg(head.name, target, formatNumber(sizeOf(head), 3));
 }
 
 void FlowFigure::paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const {

@@ -34,7 +34,7 @@ struct FlowFigure : PointedFigure {
     int items() const override { return static_cast<int>(heads.size()); }
     std::optional<int> itemAt(const QPointF& point, const QRectF& area, const FigureTheme& theme) const override;
     int moved(int item, int right, int down) const override;
-    QString reading(int item) const override; ///< "L2 H3 adds 1.250 to the logit of “cat”."
+    QString reading(int item) const override; ///< "L2 H3 raises the logit of “cat” by 1.250."
 
     void paint(QPainter& painter, const QRectF& area, const FigureTheme& theme) const override;
     /// Columns: head, contribution. Of all heads.

@@ -94,7 +94,7 @@ LensAnswer showFormedPath(const AnalysisResult& result, const LensSubject& subje
     const auto small = [](float value) { return formatShort(static_cast<double>(value), 3); };
     const bool isNumber = subject.saysNumbers();
     const QString what = isNumber ? LensText::tr("answer") : LensText::tr("logit");
-    LensAnswer answer{.summary = LensText::tr("Each %1 of this run is at most %2 apart from that of the formed path; "
+    LensAnswer answer{.summary = LensText::tr("Each %1 of this run differs from that of the formed path by at most %2; "
                                               "the largest is %3. ")
                                      .arg(what, small(found.largestDifference), formatFixed(found.largestLogit, 2))};
     if (!isNumber)

@@ -26,10 +26,9 @@ FlowStrip::FlowStrip(Workbench& bench, QWidget* parent)
     setObjectName("attentionFlow");
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setWhatsThis(
-        tr("The way from a token to the prediction after it. The bar of a head shows how much the head adds to "
-           "the logit of the prediction: red bars rise and raise it, blue bars fall and lower it. Each layer shows its "
-           "strongest "
-           "heads. Click a head to open it; point at a token to see the prediction after that token."));
+        tr("The way from a token to the prediction after it. Each bar is a head: a red bar points up where the head "
+           "raises the logit of the prediction, and a blue bar points down where it lowers it. Each layer shows "
+           "its strongest heads. Click a head to open it; point at a token to see the prediction after it."));
     rest_.setSingleShot(true);
     rest_.setInterval(kRestMs);
     connect(&rest_, &QTimer::timeout, this, [this] {
@@ -124,11 +123,11 @@ void FlowStrip::setSnapshot(const std::shared_ptr<const Snapshot>& snapshot) {
 QString FlowStrip::note() const {
     if (!snapshot_ || !snapshot_->model || !canAnalyse(*snapshot_)) return {};
     if (bench_.shownRun() == ShownRun::Difference)
-        return tr("The flow belongs to one run: it is not drawn for the difference of two.");
+        return tr("The flow shows one run. Choose the original or the changed run to see it.");
     if (asked_ == wanted())
         return failureIn(*snapshot_, keyOfFlow()).isEmpty()
                    ? tr("Computing…")
-                   : tr("The prediction of this model is no sum of what its heads add. Point here for the reason.");
+                   : tr("In this model, the prediction is not the sum of what the heads add. Point here to see why.");
     if (snapshot_->status.activity == Activity::Generating) return tr("The flow appears when the model stops writing.");
     return isCheap() ? QString() : tr("Click here to see which heads form the prediction. It takes a moment.");
 }
